@@ -2,8 +2,8 @@
 
     python tools/browser.py run script.py [--browser chromium|firefox] [--pyodide 314|0.27] [--files extra...] [-- args]
 
-runs one Python file in Pyodide in a Web Worker, with WebGPU on a software adapter, prints what it prints and exits with its status;
-`serve FOLDER` serves a folder on this machine.
+runs one Python file in Pyodide in a Web Worker, with WebGPU on a software adapter, prints what it prints and exits with its
+status; `serve FOLDER` serves a folder on this machine.
 PYBORCH_CHROMIUM names another Chromium, PYBORCH_CHROMIUM_FLAGS other adapter flags (a machine with a GPU).
 """
 import argparse
@@ -30,12 +30,10 @@ SOFTWARE_ADAPTER = "--use-webgpu-adapter=swiftshader --enable-unsafe-swiftshader
 LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
 CHROMIUM_FLAGS = ["--headless", "--no-sandbox", "--enable-unsafe-webgpu", "--no-first-run", "--disable-background-networking",
                   "--disable-component-update", "--disable-sync", "--disable-quic", "--disable-dev-shm-usage"]
-FIREFOX_PREFS = {
-    "dom.webgpu.enabled": True, "gfx.webgpu.ignore-blocklist": True, "gfx.webgpu.force-enabled": True,
-    "browser.shell.checkDefaultBrowser": False, "browser.aboutwelcome.enabled": False, "datareporting.policy.dataSubmissionEnabled": False,
-    "toolkit.telemetry.reportingpolicy.firstRun": False, "network.captive-portal-service.enabled": False,
-    "network.connectivity-service.enabled": False, "app.update.enabled": False, "extensions.update.enabled": False,
-}
+FIREFOX_ON = ["dom.webgpu.enabled", "gfx.webgpu.ignore-blocklist", "gfx.webgpu.force-enabled"]
+FIREFOX_OFF = ["browser.shell.checkDefaultBrowser", "browser.aboutwelcome.enabled", "datareporting.policy.dataSubmissionEnabled",
+               "toolkit.telemetry.reportingpolicy.firstRun", "network.captive-portal-service.enabled",
+               "network.connectivity-service.enabled", "app.update.enabled", "extensions.update.enabled"]
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -106,7 +104,7 @@ def _chromium(url, profile):
 
 
 def _firefox(url, profile):
-    lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in FIREFOX_PREFS.items()]
+    lines = [f'user_pref("{name}", true);' for name in FIREFOX_ON] + [f'user_pref("{name}", false);' for name in FIREFOX_OFF]
     pathlib.Path(profile, "user.js").write_text("\n".join(lines))
     return ["firefox-esr", "--headless", "--no-remote", "--profile", profile, url], {"VK_ICD_FILENAMES": LAVAPIPE}
 
@@ -118,7 +116,8 @@ def browser(name, url):
     command, environment = {"chromium": _chromium, "firefox": _firefox}[name](url, profile)
     words = open(os.path.join(profile, "words.txt"), "w+b")
     environment = os.environ | {"XDG_RUNTIME_DIR": profile, "HOME": profile} | environment
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=words, stderr=words, env=environment, start_new_session=True)
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=words, stderr=words,
+                               start_new_session=True)
     process.words = words
     try:
         yield process
