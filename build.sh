@@ -26,7 +26,7 @@ once() {
   while [ "$1" != -- ]; do files+=("$1"); shift; done; shift
   key=$(cat "${files[@]}" | sha256sum)
   [ "$(cat ".cache/$name.stamp" 2>/dev/null)" = "$key" ] && return
-  "$@"
+  "$@" || return
   mkdir -p .cache
   echo "$key" > ".cache/$name.stamp"
 }
@@ -36,7 +36,7 @@ debian() {
   command -v chromium >/dev/null || missing+=(chromium)
   command -v chromedriver >/dev/null || missing+=(chromium-driver)
   command -v firefox-esr >/dev/null || missing+=(firefox-esr)
-  [ -e /usr/share/vulkan/icd.d/lvp_icd.x86_64.json ] || missing+=(mesa-vulkan-drivers)
+  compgen -G '/usr/share/vulkan/icd.d/lvp_icd*' >/dev/null || missing+=(mesa-vulkan-drivers)
   "$system_python" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
   [ ${#missing[@]} = 0 ] && return
   say "installing ${missing[*]} (apt)"
@@ -55,6 +55,17 @@ make_modules() {
   say "installing npm packages in node_modules"
   npm ci --silent --ignore-scripts
 }
+
+make_torch() {
+  say "installing PyTorch in .cache/torch, to compare with"
+  rm -rf .cache/torch
+  "$system_python" -m venv .cache/torch
+  .cache/torch/bin/pip install -qq --disable-pip-version-check --no-deps -r requirements-torch.txt
+  .cache/torch/bin/python -c 'import torch'
+}
+
+# Only the demo compares with PyTorch, and it runs without: so a failure is said and no more.
+torch_tools() { once torch requirements-torch.txt -- make_torch || { rm -rf .cache/torch; say "no PyTorch: not compared with"; }; }
 
 python_tools() { debian; [ -x .venv/bin/python ] || rm -f .cache/venv.stamp; once venv requirements-dev.txt -- make_venv; }
 
@@ -77,6 +88,17 @@ wheel() {
   ls dist/*.whl
 }
 
+site() { node_tools; wheel >/dev/null; python tools/site.py; }
+
+bench() {
+  if [ $# = 0 ] || [ ! -f "bench/$1.py" ]; then
+    echo "usage: ./build.sh bench NAME; there are: $(cd bench && echo *.py | sed 's/\.py//g')" >&2
+    exit 2
+  fi
+  everything
+  python "bench/$1.py" "${@:2}"
+}
+
 run_tests() {
   everything
   [ $# -gt 0 ] || check
@@ -86,15 +108,15 @@ run_tests() {
 verb=${1:-}
 [ $# -gt 0 ] && shift
 system_python=$(readlink -f "$(command -v python3.11 || command -v python3)")
-export PATH="$PWD/.venv/bin:$PATH"
+export PATH="$PWD/.venv/bin:$PATH" PYTHONPATH="$PWD"
 case $verb in
-  demo) everything; python tools/demo.py "$@" ;;
+  demo) everything; torch_tools; python tools/demo.py "$@" ;;
   test) run_tests "$@" ;;
-  serve) everything; wheel >/dev/null; python tools/site.py; python tools/serve.py dist/site "$@" ;;
+  serve) site; python tools/browser.py serve dist/site "$@" ;;
   check) check ;;
-  bench) everything; python tools/bench.py "$@" ;;
+  bench) bench "$@" ;;
   wheel) wheel ;;
-  site) node_tools; wheel; python tools/site.py ;;
+  site) site ;;
   "") usage ;;
   *) usage >&2; exit 2 ;;
 esac

@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUNNER = pathlib.Path(__file__).resolve().parent / "runner"
 PYODIDES = {"314": ROOT / ".cache/pyodide-314", "0.27": ROOT / ".cache/pyodide-0.27"}
 SOFTWARE_ADAPTER = "--use-webgpu-adapter=swiftshader --enable-unsafe-swiftshader"
-LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
+LAVAPIPE = [str(path) for path in pathlib.Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")]
 CHROMIUM_FLAGS = ["--headless", "--no-sandbox", "--enable-unsafe-webgpu", "--no-first-run", "--disable-background-networking",
                   "--disable-component-update", "--disable-sync", "--disable-quic", "--disable-dev-shm-usage"]
 FIREFOX_ON = ["dom.webgpu.enabled", "gfx.webgpu.ignore-blocklist", "gfx.webgpu.force-enabled"]
@@ -106,7 +106,7 @@ def _chromium(url, profile):
 def _firefox(url, profile):
     lines = [f'user_pref("{name}", true);' for name in FIREFOX_ON] + [f'user_pref("{name}", false);' for name in FIREFOX_OFF]
     pathlib.Path(profile, "user.js").write_text("\n".join(lines))
-    return ["firefox-esr", "--headless", "--no-remote", "--profile", profile, url], {"VK_ICD_FILENAMES": LAVAPIPE}
+    return ["firefox-esr", "--headless", "--no-remote", "--profile", profile, url], {"VK_ICD_FILENAMES": ":".join(LAVAPIPE)}
 
 
 @contextlib.contextmanager
