@@ -31,7 +31,8 @@ def test_the_wheel_needs_numpy_only_outside_the_browser(wheel):
 
 
 def test_pages_load_nothing_from_elsewhere(site_url):
-    pages = [path for pattern in ("*.html", "*.js", "*.mjs", "*.css") for path in SITE.rglob(pattern) if "pyodide" not in path.parts]
+    kinds = {".html", ".js", ".mjs", ".css"}
+    pages = [path for path in SITE.rglob("*") if path.suffix in kinds and "pyodide" not in path.parts]
     loads = re.compile(r"""(?:src|import|from|fetch|url)\s*[=(]?\s*\(?['"]?https?://""")
     assert not [path.name for path in pages if loads.search(path.read_text())]
 
