@@ -100,9 +100,11 @@ bench() {
 }
 
 run_tests() {
+  local bad=0
   everything
-  [ $# -gt 0 ] || check
-  python -m pytest "$@"
+  [ $# -gt 0 ] || check || bad=1
+  python -m pytest "$@" || bad=1
+  return $bad
 }
 
 verb=${1:-}
