@@ -1,0 +1,363 @@
+// The hot loop between Python and WebGPU: buffers, kernels, plans and programs are integers; work is appended to one
+// command encoder and submitted on a read, at a bound, or on flush. Nothing here knows what an op is.
+(() => {
+  const MAP_READ = 1, COPY_SRC = 4, COPY_DST = 8, UNIFORM = 64, STORAGE = 128, COMPUTE = 4;
+  const RING_SLOT = 256, RING_SLOTS = 512;
+  let device, queue, lost = null, immediateBytes = 0;
+  let buffers = [null], freeIds = [], kernels = [], plans = [], programs = [];
+  let layouts = new Map(), pipelineLayouts = new Map();
+  let encoder = null, pass = null, pending = 0, batch = [], errors = [], scopes = new Set(), staging = new Map();
+  let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0;
+
+  function check() {
+    if (lost) throw new Error(`device lost: ${lost}`);
+  }
+
+  function note(kind, message, names) {
+    errors.push(`${kind}: ${message}${names && names.length ? ` [while running ${names.join(", ")}]` : ""}`);
+  }
+
+  function scoped(filter, names, work) {
+    device.pushErrorScope(filter);
+    const result = work();
+    const popped = device.popErrorScope().then((error) => error && note(filter, error.message, names), () => {});
+    scopes.add(popped);
+    popped.finally(() => scopes.delete(popped));
+    return result;
+  }
+
+  async function start(limitNames, featureNames) {
+    if (!globalThis.navigator || !navigator.gpu) throw new Error("navigator.gpu is missing: this browser has no WebGPU, or it is switched off");
+    const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
+    if (!adapter) throw new Error("requestAdapter() found no adapter: WebGPU is there but no GPU is allowed or supported");
+    const requiredLimits = {};
+    for (const name of limitNames.split(" ")) {
+      const value = adapter.limits[name];
+      if (value !== undefined) requiredLimits[name] = value;
+    }
+    const requiredFeatures = featureNames.split(" ").filter((name) => adapter.features.has(name));
+    device = await adapter.requestDevice({ requiredLimits, requiredFeatures });
+    queue = device.queue;
+    device.lost.then((info) => { lost = `${info.reason || "unknown"}: ${info.message}`; });
+    device.onuncapturederror = (event) => note("uncaptured", event.error.message);
+    const language = navigator.gpu.wgslLanguageFeatures;
+    if (language && language.has("immediate_address_space")) immediateBytes = device.limits.maxImmediateSize || 0;
+    uniformLayout = device.createBindGroupLayout({
+      entries: [{ binding: 0, visibility: COMPUTE, buffer: { type: "uniform", hasDynamicOffset: true, minBindingSize: 0 } }] });
+    ring = device.createBuffer({ size: RING_SLOT * RING_SLOTS, usage: UNIFORM | COPY_DST });
+    ringGroup = uniformGroup(ring);
+    ringBytes = new Uint8Array(RING_SLOT * RING_SLOTS);
+    ringWords = new Uint32Array(ringBytes.buffer);
+    ringFloats = new Float32Array(ringBytes.buffer);
+    const info = adapter.info || {};
+    const limits = {};
+    for (const name of limitNames.split(" ")) if (device.limits[name] !== undefined) limits[name] = device.limits[name];
+    return JSON.stringify({
+      vendor: info.vendor || "", architecture: info.architecture || "", device: info.device || "", description: info.description || "",
+      fallback: Boolean(info.isFallbackAdapter || adapter.isFallbackAdapter), immediateBytes, limits,
+      subgroupMinSize: info.subgroupMinSize || 0, subgroupMaxSize: info.subgroupMaxSize || 0,
+      features: [...device.features], language: language ? [...language] : [] });
+  }
+
+  function uniformGroup(buffer) {
+    return device.createBindGroup({ layout: uniformLayout, entries: [{ binding: 0, resource: { buffer, offset: 0, size: RING_SLOT } }] });
+  }
+
+  // Buffers
+  function createBuffer(size) {
+    check();
+    const buffer = scoped("out-of-memory", [`allocating ${size} bytes`],
+      () => device.createBuffer({ size, usage: STORAGE | COPY_SRC | COPY_DST }));
+    const id = freeIds.length ? freeIds.pop() : buffers.length;
+    buffers[id] = buffer;
+    return id;
+  }
+
+  function destroyBuffer(id) {
+    if (!buffers[id]) return;
+    flush();
+    for (const layout of layouts.values()) layout.groups.clear();
+    buffers[id].destroy();
+    buffers[id] = null;
+    freeIds.push(id);
+  }
+
+  // kind: "raw", or the logical dtype's code whose values widen to 32-bit words
+  function write(id, offset, source, kind) {
+    check();
+    flush();
+    const view = source.getBuffer("u8");
+    try {
+      let data = view.data;
+      if (kind !== "raw") data = widen(data, kind);
+      else if (data.length % 4) { const padded = new Uint8Array((data.length + 3) & ~3); padded.set(data); data = padded; }
+      queue.writeBuffer(buffers[id], offset, data.buffer, data.byteOffset, data.byteLength);
+    } finally {
+      view.release();
+    }
+  }
+
+  function typed(Type, bytes) {
+    return bytes.byteOffset % Type.BYTES_PER_ELEMENT === 0
+      ? new Type(bytes.buffer, bytes.byteOffset, bytes.byteLength / Type.BYTES_PER_ELEMENT) : new Type(bytes.slice().buffer);
+  }
+
+  function widen(bytes, kind) {
+    if (kind === "?") return Uint32Array.from(bytes, (b) => (b ? 1 : 0));
+    if (kind === "B") return new Int32Array(bytes);
+    if (kind === "b") return new Int32Array(typed(Int8Array, bytes));
+    if (kind === "h") return new Int32Array(typed(Int16Array, bytes));
+    const pairs = typed(Int32Array, bytes), words = new Int32Array(pairs.length / 2);
+    for (let i = 0; i < words.length; i++) {
+      const low = pairs[2 * i];
+      if (pairs[2 * i + 1] !== low >> 31) throw new RangeError(`int64 value at element ${i}`);
+      words[i] = low;
+    }
+    return words;
+  }
+
+  function narrow(bytes, kind) {
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
+    if (kind === "?" || kind === "B") return new Uint8Array(words);
+    if (kind === "b") return new Uint8Array(new Int8Array(words).buffer);
+    if (kind === "h") return new Uint8Array(new Int16Array(words).buffer);
+    const pairs = new Int32Array(words.length * 2);
+    for (let i = 0; i < words.length; i++) { pairs[2 * i] = words[i]; pairs[2 * i + 1] = words[i] >> 31; }
+    return new Uint8Array(pairs.buffer);
+  }
+
+  async function read(id, offset, size, kind) {
+    check();
+    const copied = (size + 3) & ~3;
+    let capacity = 256;
+    while (capacity < copied) capacity *= 2;
+    const idle = staging.get(capacity) || [];
+    staging.set(capacity, idle);
+    const target = idle.pop() || device.createBuffer({ size: capacity, usage: MAP_READ | COPY_DST });
+    ready();
+    endPass();
+    encoder.copyBufferToBuffer(buffers[id], offset, target, 0, copied);
+    pending++;
+    flush();
+    try {
+      await target.mapAsync(1, 0, copied);
+    } catch (error) {
+      check();
+      throw error;
+    }
+    if (scopes.size) await Promise.all(scopes);
+    const bytes = new Uint8Array(target.getMappedRange(0, copied)).slice(0, size);
+    target.unmap();
+    if (idle.length < 4 && capacity <= 1 << 24) idle.push(target); else target.destroy();
+    failed();
+    return kind === "raw" ? bytes : narrow(bytes, kind);
+  }
+
+  function failed() {
+    if (!errors.length) return;
+    const message = errors[0];
+    errors = [];
+    throw new Error(message);
+  }
+
+  async function synchronize() {
+    check();
+    flush();
+    await queue.onSubmittedWorkDone();
+    await Promise.all(scopes);
+    check();
+    failed();
+  }
+
+  // Kernels
+  function layoutOf(access) {
+    let found = layouts.get(access);
+    if (!found) {
+      const entries = [...access].map((mode, binding) => ({
+        binding, visibility: COMPUTE, buffer: { type: mode === "w" ? "storage" : "read-only-storage" } }));
+      found = { layout: device.createBindGroupLayout({ entries }), groups: new Map() };
+      layouts.set(access, found);
+    }
+    return found;
+  }
+
+  function kernel(label, code, access, paramBytes) {
+    check();
+    const immediate = paramBytes > 0 && paramBytes <= immediateBytes;
+    const bound = layoutOf(access);
+    const key = `${access} ${immediate ? paramBytes : paramBytes > 0 ? "u" : ""}`;
+    let layout = pipelineLayouts.get(key);
+    if (!layout) {
+      const bindGroupLayouts = paramBytes > 0 && !immediate ? [bound.layout, uniformLayout] : [bound.layout];
+      layout = device.createPipelineLayout(immediate ? { bindGroupLayouts, immediateSize: paramBytes } : { bindGroupLayouts });
+      pipelineLayouts.set(key, layout);
+    }
+    const pipeline = scoped("validation", [`compiling ${label}`], () => device.createComputePipeline({
+      label, layout, compute: { module: device.createShaderModule({ label, code }), entryPoint: "main" } }));
+    kernels.push({ pipeline, bound, immediate, paramBytes, label });
+    return kernels.length - 1;
+  }
+
+  // One dispatch's bind group; three small ids pack into one number, longer lists into a string
+  function groupOf(bound, ids) {
+    const n = ids.length;
+    const key = n === 1 ? ids[0] : n === 2 ? ids[0] + ids[1] * 131072 : n === 3 && buffers.length < 131072
+      ? ids[0] + ids[1] * 131072 + ids[2] * 17179869184 : ids.join();
+    let group = bound.groups.get(key);
+    if (!group) {
+      if (bound.groups.size > 4096) bound.groups.clear();
+      const entries = new Array(n);
+      for (let i = 0; i < n; i++) entries[i] = { binding: i, resource: { buffer: buffers[ids[i]] } };
+      group = device.createBindGroup({ layout: bound.layout, entries });
+      bound.groups.set(key, group);
+    }
+    return group;
+  }
+
+  // Encoding
+  function ready() {
+    if (encoder) return;
+    device.pushErrorScope("validation");
+    encoder = device.createCommandEncoder();
+  }
+
+  function openPass() {
+    ready();
+    if (!pass) pass = encoder.beginComputePass();
+  }
+
+  function endPass() {
+    if (pass) { pass.end(); pass = null; }
+  }
+
+  function flush() {
+    if (!encoder || lost) return;
+    endPass();
+    if (slot) queue.writeBuffer(ring, 0, ringBytes, 0, slot * RING_SLOT);
+    queue.submit([encoder.finish()]);
+    const names = [...new Set(batch)].map((plan) => plan.label);
+    const popped = device.popErrorScope().then((error) => error && note("validation", error.message, names.slice(-8)), () => {});
+    scopes.add(popped);
+    popped.finally(() => scopes.delete(popped));
+    encoder = null;
+    pending = slot = 0;
+    batch = [];
+    submits++;
+  }
+
+  // steps: [{k: kernel, b: buffer slots, w: words, s: [word, scalar index, kind, ...], x, y}]
+  function plan(text) {
+    const description = JSON.parse(text);
+    for (const step of description.steps) {
+      step.kernel = kernels[step.k];
+      step.words = Uint32Array.from(step.w);
+      step.floats = new Float32Array(step.words.buffer);
+      step.ids = new Array(step.b.length);
+    }
+    plans.push(description);
+    return plans.length - 1;
+  }
+
+  function dropPlans() {
+    flush();
+    plans = [];
+  }
+
+  // run(plan, buffer ids..., scalars...)
+  function run(id) {
+    if (lost) check();
+    const current = plans[id], steps = current.steps, first = 1 + current.buffers;
+    for (let n = 0; n < steps.length; n++) {
+      const step = steps[n], { kernel, b, s, words, ids } = step;
+      openPass();
+      for (let i = 0; i < b.length; i++) ids[i] = arguments[1 + b[i]];
+      for (let i = 0; i < s.length; i += 3) {
+        if (s[i + 2] === 0) step.floats[s[i]] = arguments[first + s[i + 1]];
+        else words[s[i]] = arguments[first + s[i + 1]];
+      }
+      pass.setPipeline(kernel.pipeline);
+      pass.setBindGroup(0, groupOf(kernel.bound, ids));
+      if (kernel.immediate) pass.setImmediates(0, words);
+      else if (kernel.paramBytes) {
+        ringWords.set(words, slot * (RING_SLOT / 4));
+        pass.setBindGroup(1, ringGroup, [slot * RING_SLOT]);
+        slot++;
+      }
+      pass.dispatchWorkgroups(step.x, step.y);
+      pending++;
+      dispatches++;
+      if (pending >= 256 || slot >= RING_SLOTS) flush();
+    }
+    if (encoder) batch.push(current);
+  }
+
+  // Programs: a flat list of dispatches over fixed buffers, replayed by one call
+  // {steps: [{k, b: ids, w, x, y}], live: [[step, word, kind], ...] per scalar, inputs: [[id, bytes]], outputs: [[id, bytes]]}
+  function program(text) {
+    const description = JSON.parse(text), size = Math.max(1, description.steps.length) * RING_SLOT;
+    const uniforms = device.createBuffer({ size, usage: UNIFORM | COPY_DST });
+    const words = new Uint32Array(size / 4);
+    const steps = description.steps.map((step, n) => {
+      const kernel = kernels[step.k], start = n * (RING_SLOT / 4);
+      words.set(step.w, start);
+      return { kernel, ids: step.b, x: step.x, y: step.y, offset: n * RING_SLOT, group: null,
+               words: words.subarray(start, start + step.w.length) };
+    });
+    programs.push({ ...description, steps, words, floats: new Float32Array(words.buffer), uniforms, group: uniformGroup(uniforms), dirty: true });
+    return programs.length - 1;
+  }
+
+  function dropProgram(id) {
+    flush();
+    programs[id].uniforms.destroy();
+    programs[id] = null;
+  }
+
+  // replay(program, input ids..., output ids..., live scalars...)
+  function replay(id) {
+    check();
+    const current = programs[id], { inputs, outputs, live, words, floats } = current;
+    let at = 1;
+    const sources = at; at += inputs.length;
+    const targets = at; at += outputs.length;
+    for (let n = 0; n < live.length; n++) {
+      const value = arguments[at + n];
+      for (const [step, word, kind] of live[n]) (kind === 0 ? floats : words)[step * (RING_SLOT / 4) + word] = value;
+    }
+    ready();
+    if (current.dirty || live.length) { queue.writeBuffer(current.uniforms, 0, words); current.dirty = false; }
+    if (inputs.length) endPass();
+    for (let n = 0; n < inputs.length; n++) {
+      encoder.copyBufferToBuffer(buffers[arguments[sources + n]], 0, buffers[inputs[n][0]], 0, inputs[n][1]);
+    }
+    openPass();
+    for (const step of current.steps) {
+      const { kernel } = step;
+      pass.setPipeline(kernel.pipeline);
+      pass.setBindGroup(0, groupOf(kernel.bound, step.ids));
+      if (kernel.immediate) pass.setImmediates(0, step.words);
+      else if (kernel.paramBytes) pass.setBindGroup(1, current.group, [step.offset]);
+      pass.dispatchWorkgroups(step.x, step.y);
+    }
+    endPass();
+    for (let n = 0; n < outputs.length; n++) {
+      encoder.copyBufferToBuffer(buffers[outputs[n][0]], 0, buffers[arguments[targets + n]], 0, outputs[n][1]);
+    }
+    batch.push(current);
+    dispatches += current.steps.length;
+    flush();
+  }
+
+  function counters() {
+    return JSON.stringify({ submits, dispatches, kernels: kernels.length, plans: plans.length,
+      buffers: buffers.filter(Boolean).length, programs: programs.filter(Boolean).length });
+  }
+
+  function destroy() {
+    flush();
+    device.destroy();
+  }
+
+  return { start, createBuffer, destroyBuffer, write, read, synchronize, kernel, plan, dropPlans, run, program, dropProgram, replay, flush,
+           counters, destroy };
+})()

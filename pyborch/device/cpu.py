@@ -1,0 +1,62 @@
+"""The numpy device: plain CPython, browsers without WebGPU, and the oracle of the tests."""
+from __future__ import annotations
+
+from . import Backend, Storage
+
+
+class Cpu(Backend):
+    """Storage buffers are flat numpy arrays; a plan runs its op's numpy reference."""
+    type = "cpu"
+    software = True
+    name = "numpy"
+
+    def __init__(self):
+        import numpy
+        self.np = numpy
+        self.quiet = numpy.errstate(all="ignore")
+
+    def __repr__(self):
+        return "device(type='cpu')"
+
+    def numpy_dtype(self, dtype):
+        return self.np.dtype(dtype.name)
+
+    def allocate(self, dtype, numel) -> Storage:
+        return Storage(self, dtype, numel, self.np.empty(numel, dtype.name))
+
+    def write(self, storage, offset, data) -> None:
+        """Copy bytes in the logical dtype (little-endian) to elements from ``offset`` on."""
+        values = self.np.frombuffer(data, storage.dtype.name)
+        storage.buffer[offset:offset + values.size] = values
+
+    def read(self, storage) -> bytes:
+        return storage.buffer.tobytes()
+
+    async def read_async(self, storage) -> bytes:
+        return storage.buffer.tobytes()
+
+    def array(self, storage, meta):
+        """A numpy view of a tensor."""
+        base, size = storage.buffer, storage.buffer.itemsize
+        return self.np.ndarray(meta.shape, base.dtype, base, meta.offset * size, [s * size for s in meta.strides])
+
+    def run(self, plan, inputs, outputs, scalars) -> None:
+        np, op = self.np, plan.op
+        arrays = iter([self.array(s, m) for s, m in zip(inputs, plan.inputs)])
+        numbers = iter(scalars)
+        operands = [next(arrays) if is_tensor else next(numbers) for is_tensor in plan.layout]
+        named = dict(zip(plan.scalar_names, numbers))
+        with np.errstate(all="ignore"):
+            results = op.reference(np, *operands, **plan.params, **named)
+            if not isinstance(results, tuple):
+                results = (results,)
+            views = [self.array(s, m) for s, m in zip(outputs, plan.outputs)]
+            # an output may share memory with an input: numpy.copyto handles overlap
+            for view, result in zip(views, results):
+                np.copyto(view, result, casting="unsafe")
+
+    def flush(self) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass

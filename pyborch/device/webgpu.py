@@ -1,0 +1,191 @@
+"""navigator.gpu over Pyodide's FFI: the only module that imports js or pyodide."""
+from __future__ import annotations
+
+import json
+import os
+import struct
+
+from pyodide.code import run_js  # type: ignore[import-not-found]
+from pyodide.ffi import JsException, can_run_sync, run_sync  # type: ignore[import-not-found]
+
+from ..errors import DeviceError, DeviceLost, SyncReadError
+from . import Backend, Storage
+from .memory import Pool
+
+LIMITS = ("maxBufferSize maxStorageBufferBindingSize maxStorageBuffersPerShaderStage maxComputeWorkgroupStorageSize "
+          "maxComputeInvocationsPerWorkgroup maxComputeWorkgroupSizeX maxComputeWorkgroupSizeY maxComputeWorkgroupsPerDimension "
+          "maxImmediateSize")
+FEATURES = "shader-f16 subgroups timestamp-query subgroup-size-control chromium-experimental-subgroup-matrix"
+SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "software", "basic render")
+PLAN_LIMIT = 4096
+_SCALAR_KINDS = {"f": 0, "i": 1, "u": 2}
+
+
+class GpuStorage(Storage):
+    """A pooled GPU buffer; the last reference gone returns it to the pool."""
+    __slots__ = ()
+
+    def __del__(self):
+        try:
+            self.device.pool.free[self.size].append(self.buffer)
+        except KeyError:
+            self.device.pool.free[self.size] = [self.buffer]
+
+
+def start() -> WebGpu:
+    """Start WebGPU, waiting through JSPI; SyncReadError where the browser cannot wait."""
+    if not can_run_sync():
+        raise SyncReadError("WebGPU starts asynchronously and this page cannot wait (no JSPI here): `await pyborch.init()` first")
+    return run_sync(start_async())
+
+
+async def start_async() -> WebGpu:
+    with open(os.path.join(os.path.dirname(__file__), "bridge.js"), encoding="utf-8") as file:
+        bridge = run_js(file.read())
+    try:
+        info = json.loads(await bridge.start(LIMITS, FEATURES))
+    except JsException as error:
+        raise DeviceError(f"WebGPU: {getattr(error, 'message', error)}") from None
+    return WebGpu(bridge, info)
+
+
+class WebGpu(Backend):
+    """The GPU device. ``info`` says which adapter, limits and features; ``stats()`` counts memory and work."""
+    type = "webgpu"
+
+    def __init__(self, bridge, info):
+        self.bridge, self.info = bridge, info
+        self.limits, self.features = info["limits"], set(info["features"])
+        words = " ".join(info[k] for k in ("vendor", "architecture", "device", "description")).strip()
+        self.name = info["description"] or words or "unknown adapter"
+        self.software = info["fallback"] or any(word in words.lower() for word in SOFTWARE)
+        self.has_f16 = "shader-f16" in self.features
+        self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer, 1 << 62)
+        self._run, self._replay = bridge.run, bridge.replay
+        self._kernel_text: dict = {}
+        self.plan_count = 0
+
+    # memory
+    def allocate(self, dtype, numel) -> Storage:
+        """Memory for ``numel`` elements; DeviceError where one buffer cannot hold them."""
+        nbytes = numel * (2 if dtype.wgsl == "f16" else 4)
+        if nbytes > self.limits["maxStorageBufferBindingSize"]:
+            raise DeviceError(f"webgpu: a tensor of {numel} {dtype.name} elements needs {nbytes} bytes in one buffer, "
+                              f"this adapter allows {self.limits['maxStorageBufferBindingSize']}")
+        if dtype.wgsl == "f16" and not self.has_f16:
+            raise TypeError(f"webgpu: this adapter ({self.name}) has no shader-f16, so there are no float16 tensors on it; use float32")
+        if not dtype.wgsl:
+            raise TypeError("Cannot convert a tensor to float64 dtype on webgpu as WGSL doesn't support float64. Please use float32 instead.")
+        try:
+            buffer, size = self.pool.take(nbytes)
+        except JsException as error:
+            raise self._translate(error) from None
+        return GpuStorage(self, dtype, numel, buffer, size)
+
+    def write(self, storage, offset, data) -> None:
+        """Copy bytes in the logical dtype to elements from ``offset`` on; OverflowError for int64 values outside int32."""
+        kind, size = self._transfer(storage.dtype)
+        try:
+            self.bridge.write(storage.buffer, offset * size, data, kind)
+        except JsException as error:
+            if "int64 value" in str(error):
+                raise OverflowError(f"webgpu keeps int64 as 32 bits (-2**31 .. 2**31-1): {error}") from None
+            raise self._translate(error) from None
+
+    @staticmethod
+    def _transfer(dtype):
+        raw = dtype.wgsl == "f16" or dtype.itemsize == 4
+        return ("raw" if raw else dtype.code), (2 if dtype.wgsl == "f16" else 4)
+
+    def read(self, storage) -> bytes:
+        if not can_run_sync():
+            raise SyncReadError("reading a value has to wait for the GPU and this browser cannot wait here (no JSPI): use "
+                                "`await t.item_async()`, `await t.tolist_async()` or `await t.numpy_async()`")
+        return run_sync(self.read_async(storage))
+
+    async def read_async(self, storage) -> bytes:
+        if storage.numel == 0:
+            return b""
+        kind, size = self._transfer(storage.dtype)
+        try:
+            data = await self.bridge.read(storage.buffer, 0, storage.numel * size, kind)
+        except JsException as error:
+            raise self._translate(error) from None
+        result = data.to_bytes()
+        data.destroy()
+        return result
+
+    # work
+    def prepare(self, plan) -> None:
+        """Compile a plan's kernels and hand its dispatches to the bridge."""
+        steps = [self.encode(step) for step in plan.steps]
+        buffers = len(plan.inputs) + len(plan.outputs) + len(plan.temps)
+        plan.label = plan.describe()
+        plan.handle = self.bridge.plan(json.dumps({"label": plan.label, "buffers": buffers, "steps": steps}))
+
+    def encode(self, step) -> dict:
+        """A step as the bridge wants it; ``s`` lists run-time scalars as flat (word, index, kind) triples."""
+        words, scalars = [], []
+        for position, word in enumerate(step.words):
+            if isinstance(word, float):
+                word = struct.unpack("<I", struct.pack("<f", word))[0]
+            elif not isinstance(word, int):
+                scalars += [position, word.index, _SCALAR_KINDS[word.kind]]
+                word = 0
+            words.append(word & 0xFFFFFFFF)
+        x, y = step.grid()
+        return {"k": self._kernel(step.kernel, len(words)), "b": step.slots, "w": words, "s": scalars, "x": x, "y": y}
+
+    def _kernel(self, kernel, words) -> int:
+        found = kernel.ids.get(self)
+        if found is None:
+            text = kernel.text
+            if words:
+                immediate = words * 4 <= self.info["immediateBytes"]
+                space = "var<immediate>" if immediate else "@group(1) @binding(0) var<uniform>"
+                text = f"{text}\n{space} p: Params;\n"
+            found = kernel.ids[self] = self.bridge.kernel(kernel.label, text, kernel.access, words * 4)
+        return found
+
+    def run(self, plan, inputs, outputs, scalars) -> None:
+        if not plan.steps:
+            return
+        buffers = [s.buffer for s in inputs]
+        for s in outputs:
+            buffers.append(s.buffer)
+        try:
+            if plan.temps:
+                temps = [self.allocate(m.dtype, m.numel) for m in plan.temps]
+                self._run(plan.handle, *buffers, *[t.buffer for t in temps], *scalars)
+            else:
+                self._run(plan.handle, *buffers, *scalars)
+        except JsException as error:
+            raise self._translate(error) from None
+
+    def flush(self) -> None:
+        """Submit what has been appended so far."""
+        self.bridge.flush()
+
+    def synchronize(self) -> None:
+        """Wait until the GPU has finished; raises what went wrong meanwhile."""
+        run_sync(self.synchronize_async())
+
+    async def synchronize_async(self) -> None:
+        try:
+            await self.bridge.synchronize()
+        except JsException as error:
+            raise self._translate(error) from None
+
+    def stats(self) -> dict:
+        return {**self.pool.stats(), **json.loads(self.bridge.counters())}
+
+    def _translate(self, error) -> Exception:
+        from .. import device
+        text = str(getattr(error, "message", error))
+        if "device lost" in text or "evice is lost" in text or "destroyed device" in text:
+            if device._backends.get("webgpu") is self:
+                del device._backends["webgpu"]
+                device._default[0] = None
+            return DeviceLost(f"webgpu: the device was lost ({text}); its tensors are gone. The next tensor starts a new device: load your "
+                              "checkpoint again")
+        return DeviceError(f"webgpu: {text}")

@@ -1,0 +1,147 @@
+"""From WGSL text and constants to cached pipelines, and from an op call to the plan that dispatches it."""
+from __future__ import annotations
+
+from . import device as devices
+from .device import Meta
+
+_sources: dict = {}
+_pipelines: dict = {}
+GROUP_LIMIT = 65535
+
+
+def source(name: str) -> str:
+    """The text of ``wgsl/NAME.wgsl``."""
+    text = _sources.get(name)
+    if text is None:
+        import os
+        with open(os.path.join(os.path.dirname(__file__), "wgsl", name + ".wgsl"), encoding="utf-8") as file:
+            text = _sources[name] = file.read()
+    return text
+
+
+def wgsl_literal(value) -> str:
+    if value is True or value is False:
+        return "true" if value else "false"
+    return f"{value}u" if isinstance(value, int) else repr(float(value))
+
+
+class Kernel:
+    """Everything that makes one compute pipeline: the label, the whole WGSL text, and how each binding is used."""
+    __slots__ = ("label", "text", "access", "ids")
+
+    def __init__(self, label, text):
+        self.label, self.text, self.ids = label, text, {}
+        self.access = binding_access(text)
+
+
+def binding_access(text: str) -> str:
+    """'r' or 'w' per storage binding of group 0, in binding order."""
+    found = {}
+    for line in text.split("\n"):
+        if "var<storage" in line and "@binding(" in line:
+            index = int(line.split("@binding(")[1].split(")")[0])
+            found[index] = "w" if "read_write" in line else "r"
+    return "".join(found[i] for i in sorted(found))
+
+
+def load(name: str, consts=None, types=None, text: str = "") -> Kernel:
+    """The kernel of ``wgsl/NAME.wgsl`` with constants, type aliases and extra functions before it; cached."""
+    key = (name, tuple(consts.items()) if consts else (), tuple(types.items()) if types else (), text)
+    found = _pipelines.get(key)
+    if found is None:
+        lines = []
+        if types and "f16" in types.values():
+            lines.append("enable f16;")
+        lines += [f"const {k} = {wgsl_literal(v)};" for k, v in (consts or {}).items()]
+        lines += [f"alias {k} = {v};" for k, v in (types or {}).items()]
+        label = " ".join([name, *(f"{k}={v}" for k, v in (consts or {}).items())])
+        found = _pipelines[key] = Kernel(label, "\n".join(lines + [text, source("prelude"), source(name)]))
+    return found
+
+
+class Operand:
+    """A tensor inside a plan: its Meta and the slot of its buffer."""
+    __slots__ = ("meta", "slot")
+
+    def __init__(self, meta: Meta, slot: int):
+        self.meta, self.slot = meta, slot
+
+
+class Scalar:
+    """A number known only at run time: index into the call's scalars, stored as 'f', 'i' or 'u'."""
+    __slots__ = ("index", "kind")
+
+    def __init__(self, index, kind="f"):
+        self.index, self.kind = index, kind
+
+
+class Step:
+    """One dispatch: kernel, buffer slots, parameter words (ints, floats, Scalars) and workgroups in x."""
+    __slots__ = ("kernel", "slots", "words", "groups")
+
+    def __init__(self, kernel, slots, words, groups):
+        self.kernel, self.slots, self.words, self.groups = kernel, slots, words, groups
+
+    def grid(self):
+        """(x, y) workgroups, folded past the limit; kernels recover the index by group_index()."""
+        if self.groups <= GROUP_LIMIT:
+            return self.groups, 1
+        y = -(-self.groups // GROUP_LIMIT)
+        return -(-self.groups // y), y
+
+
+class Plan:
+    """All that is decided about one op call: result metas, dispatches, temporary buffers. Immutable once built."""
+    __slots__ = ("op", "device", "inputs", "outputs", "layout", "scalar_names", "params", "steps", "temps", "handle",
+                 "out_bytes", "single", "label", "needs_grad", "aliases")
+
+    def __init__(self, op, inputs, outputs, layout, scalar_names, params, aliases=()):
+        self.op, self.inputs, self.outputs, self.layout = op, inputs, outputs, layout
+        self.scalar_names, self.params, self.aliases = scalar_names, params, aliases
+        self.device = (outputs[0] if outputs else inputs[0]).device
+        self.steps, self.temps, self.handle = [], [], None
+        self.single = len(outputs) == 1
+
+    def describe(self) -> str:
+        """``add(float32[2, 3], float32[3])`` for error messages."""
+        return f"{self.op.name}({', '.join(f'{m.dtype.name}{list(m.shape)}' for m in self.inputs)})"
+
+    # what an op's run() calls
+    def scalar(self, index: int, kind: str = "f") -> Scalar:
+        """The ``index``-th run-time number of the call, as f32 ('f'), i32 ('i') or u32 ('u')."""
+        return Scalar(index, kind)
+
+    def named(self, name: str, kind: str = "f") -> Scalar:
+        """A run-time number by its parameter name."""
+        return Scalar(self.layout.count(False) + self.scalar_names.index(name), kind)
+
+    def temp(self, numel_or_shape, dtype) -> Operand:
+        """A buffer that lives for this call only; row-major."""
+        shape = (numel_or_shape,) if isinstance(numel_or_shape, int) else numel_or_shape
+        found = Operand(devices.meta(shape, dtype, self.device), len(self.inputs) + len(self.outputs) + len(self.temps))
+        self.temps.append(found.meta)
+        return found
+
+    def contiguous(self, x: Operand) -> Operand:
+        """``x`` itself where it is row-major, else a copy of it made first."""
+        if x.meta.contiguous:
+            return x
+        from .ops import pointwise_plan
+        result = self.temp(x.meta.shape, x.meta.dtype)
+        pointwise_plan.copy(self, x, result)
+        return result
+
+    def dispatch(self, kernel: Kernel, buffers, words=(), groups: int = 1) -> None:
+        """Add a dispatch of ``groups`` workgroups (folded into a grid); none where groups is 0."""
+        if groups > 0:
+            self.steps.append(Step(kernel, tuple(b.slot for b in buffers), tuple(words), groups))
+
+
+def build(plan: Plan) -> Plan:
+    """Fill a plan with its op's dispatches where the device is a GPU."""
+    if plan.device.type == "webgpu":
+        operands = [Operand(m, i) for i, m in enumerate(plan.inputs + plan.outputs)]
+        split = len(plan.inputs)
+        plan.op.run(plan, *operands[:split], *operands[split:], **plan.params)
+        plan.device.prepare(plan)
+    return plan

@@ -1,0 +1,2 @@
+"""Every operation as one record; importing this package fills the registry."""
+from . import registry  # noqa: F401

@@ -1,0 +1,244 @@
+"""Optimizer: parameter groups, state, and one fused kernel per parameter and step.
+
+An algorithm is a pointwise formula (an op record with in-place outputs) and the numbers that it needs at each step. Step counts
+live on the host; under ``compile`` the numbers are Live boxes that :meth:`Optimizer.step` has refreshed before every replay.
+"""
+from __future__ import annotations
+
+import warnings
+
+from .. import dtype as dtypes
+from ..autograd import Live, apply, enable_grad, no_grad
+from ..autograd import state as mode
+from ..ops import registry
+from ..tensor import Tensor
+
+HOST_STATE = ("step", "mu_product")      # kept as Python numbers; tensors in state_dict, as PyTorch has them
+
+
+class Optimizer:
+    """Base class of optimizers. Subclasses give ``start``, ``numbers`` and ``record``.
+
+    ``params`` are Tensors, (name, Tensor) pairs, or dicts with "params" and options of their own; ``defaults`` are the options.
+    """
+
+    counts_steps = True
+
+    def __init__(self, params, defaults):
+        if isinstance(params, Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            f"torch.{params.dtype.title}Tensor")
+        self.defaults = defaults
+        self.state: dict = {}
+        self.param_groups: list = []
+        self._opt_called = False
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    # -- what an algorithm gives ------------------------------------------------------------------------------------
+
+    def start(self, parameter, group) -> dict:
+        """The tensors of a parameter's state before its first step, in the order of the record's arguments."""
+        raise NotImplementedError
+
+    def numbers(self, group, state) -> dict:
+        """The record's keyword arguments for this step; ``state["step"]`` already counts it."""
+        raise NotImplementedError
+
+    def record(self, group):
+        """The op record to run: inputs (parameter, gradient, *state tensors), outputs (parameter, *state tensors)."""
+        raise NotImplementedError
+
+    def count(self, group, state) -> None:
+        """Advance the host part of a parameter's state by one step."""
+        if self.counts_steps:
+            state["step"] += 1
+
+    # -- stepping ---------------------------------------------------------------------------------------------------
+
+    def step(self, closure=None):
+        """Update every parameter that has a gradient; ``closure`` recomputes the loss first and its value is returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for index, group in enumerate(self.param_groups):
+                cohorts: dict = {}
+                for p in group["params"]:
+                    if p.grad is not None:
+                        cohorts.setdefault(self._state_of(p, group).get("step"), []).append(p)
+                for params in cohorts.values():
+                    self._step_cohort(index, params)
+        self._opt_called = True
+        return loss
+
+    def _state_of(self, p, group):
+        state = self.state.get(p)
+        if state is None:
+            recorder, mode.recorder = mode.recorder, None       # state is made once: a replay must not make it anew
+            try:
+                state = {"step": 0} if self.counts_steps else {}
+                state.update(self.start(p, group))
+            finally:
+                mode.recorder = recorder
+            if state:
+                self.state[p] = state
+        return state
+
+    def _step_cohort(self, index, params):
+        """Step parameters of one group that have taken the same number of steps, so that they share their numbers."""
+        values = self._advance(index, params)
+        if mode.recorder is not None:
+            values = self._live(index, params, values)
+        op = self.record(self.param_groups[index])
+        for p in params:
+            tensors = [v for k, v in self.state[p].items() if k not in HOST_STATE] if p in self.state else ()
+            apply(op, p, p.grad, *tensors, out=(p, *tensors), **values)
+
+    def _advance(self, index, params):
+        group = self.param_groups[index]
+        for p in params:
+            if p in self.state:
+                self.count(group, self.state[p])
+        first = self.state.get(params[0], {})
+        if self.counts_steps and any(self.state[p]["step"] != first["step"] for p in params):
+            raise RuntimeError("optimizer.step: parameters of a compiled step have since taken different numbers of steps; compile it again")
+        return self.numbers(group, first)
+
+    def _live(self, index, params, values):
+        """The numbers as boxes, refreshed before each replay of the step being captured."""
+        from ..compiler import capture
+        boxes = {name: Live(value) for name, value in values.items()}
+
+        def refresh():
+            for name, value in self._advance(index, params).items():
+                boxes[name].value = value
+        capture.on_replay(refresh)
+        return boxes
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients; ``set_to_none=False`` fills them with zeros instead."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p.grad = None
+                elif p.grad is not None:
+                    p.grad = p.grad.detach().zero_()
+
+    # -- groups and state -------------------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: dict) -> None:
+        """Add parameters with options of their own; what the dict leaves out comes from the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, (set, frozenset)):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                            "change between runs. Please use a list instead.")
+        names, params = _names([params] if isinstance(params, Tensor) else list(params))
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+            if not p.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        if len(set(map(id, params))) != len(params):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                          "github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+        taken = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(id(p) in taken for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        group = {"params": params, **({"param_names": names} if names else {})}
+        group.update((k, v) for k, v in param_group.items() if k != "params")
+        for name, default in self.defaults.items():
+            group.setdefault(name, default)
+        self.param_groups.append(group)
+
+    def state_dict(self) -> dict:
+        """{"state": {index: {...}}, "param_groups": [...]} with parameters as indices, as PyTorch saves it."""
+        indices: dict = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                indices.setdefault(p, len(indices))
+            packed = {k: v for k, v in group.items() if k != "params"}
+            groups.append({**packed, "params": [indices[p] for p in group["params"]]})
+        return {"state": {indices.get(p, p): _export(state) for p, state in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        """Take groups and state from ``state_dict()`` of the same kind of optimizer; state tensors are copied.
+
+        ValueError when the groups do not match in number or size.
+        """
+        saved = state_dict["param_groups"]
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(saved, self.param_groups)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        owner = {i: p for a, b in zip(saved, self.param_groups) for i, p in zip(a["params"], b["params"])}
+        with no_grad():
+            self.state = {owner.get(i, i): _import(self.state.get(owner.get(i), {}), owner.get(i), state)
+                          for i, state in state_dict["state"].items()}
+        self.param_groups = [{"params": mine["params"], **{k: v for k, v in group.items() if k != "params"}}
+                             for group, mine in zip(saved, self.param_groups)]
+
+    def __repr__(self):
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join(lines) + "\n)"
+
+
+def _names(params):
+    """(names, tensors) of a list of tensors or of (name, tensor) pairs."""
+    pairs = [isinstance(p, tuple) for p in params]
+    if not any(pairs):
+        return None, params
+    if not all(pairs):
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    return [name for name, _ in params], [p for _, p in params]
+
+
+def zeros_like(parameter):
+    """State to start from: zeros of the parameter's shape, dtype and device."""
+    return registry.namespace("torch")["zeros_like"](parameter.detach())
+
+
+def _export(state):
+    tensor = registry.namespace("torch")["tensor"]
+    return {k: tensor(float(v), dtype=dtypes.float32, device="cpu") if k in HOST_STATE else v for k, v in state.items()}
+
+
+def _import(current, parameter, saved):
+    """A parameter's state from a saved one; tensors are written into ``current``, where a compiled step may hold them."""
+    state = {}
+    for name, value in saved.items():
+        if name in HOST_STATE:
+            state[name] = float(value)
+        elif isinstance(value, Tensor):
+            kept = current.get(name)
+            if kept is not None and kept.shape == value.shape:
+                state[name] = kept.copy_(value)
+            elif parameter is not None and parameter.is_floating_point():
+                state[name] = value.detach().to(device=parameter.device, dtype=parameter.dtype).clone()
+            else:
+                state[name] = value.detach().clone()
+        else:
+            state[name] = value
+    return state
+
+
+def check(**values) -> None:
+    """ValueError for options out of range: ``lr``, ``momentum``, ... below 0, ``betas`` outside [0, 1)."""
+    titles = {"lr": "learning rate", "eps": "epsilon value"}
+    for name, value in values.items():
+        if name == "betas":
+            for i, beta in enumerate(value):
+                if not 0.0 <= beta < 1.0:
+                    raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        elif not 0.0 <= value:
+            raise ValueError(f"Invalid {titles.get(name, name + ' value')}: {value}")
