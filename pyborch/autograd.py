@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import heapq
 
-from . import device as devices
-from . import dtype as dtypes
+from . import devices
+from . import dtypes
 from . import kernels
 
 PLAN_LIMIT = 4096
@@ -142,7 +142,7 @@ def apply(op, *operands, out=None, **params):
     results = [Tensor(s, m) for s, m in zip(outputs, plan.outputs)]
     if state.grad and op.rules:
         for t in tensors:
-            if t.requires_grad:
+            if t.tracked or t.base is not None and edge_of(t):
                 _attach(op, plan, operands, params, results)
                 break
     return results[0] if plan.single else tuple(results)
@@ -190,9 +190,7 @@ def _make_plan(op, key, operands, tensors, scalars, params, out_metas=None, alia
         out_metas = tuple(devices.meta(shape, dtype, device) for shape, dtype in specs)
     else:
         _check_out(op, specs, out_metas)
-    plan = kernels.Plan(op, inputs, out_metas, layout, names, static, aliases)
-    plan.numbers = numbers
-    kernels.build(plan)
+    plan = kernels.build(kernels.Plan(op, inputs, out_metas, layout, names, static, numbers, aliases))
     if len(_plans) >= PLAN_LIMIT:
         forget_plans()
     _plans[tuple(key)] = plan
@@ -232,7 +230,9 @@ def _same_device(op, operands):
 def _apply_into(op, key, operands, tensors, scalars, live, params, out):
     outs = out if isinstance(out, tuple) else (out,)
     inplace = any(o is t for o in outs for t in tensors)
-    tracked = state.grad and any(t.requires_grad for t in tensors + list(outs))
+    if not op.pointwise and any(o.storage is t.storage for o in outs for t in tensors):
+        return _copy_results(apply(op, *operands, **params), outs, out)
+    tracked = state.grad and any(edge_of(t) for t in [*tensors, *outs])
     if tracked:
         _check_in_place(op, outs, inplace)
     aliases = tuple(next((k + 1 for k, o in enumerate(outs) if o.storage is t.storage), 0) for t in tensors)
@@ -247,8 +247,7 @@ def _apply_into(op, key, operands, tensors, scalars, live, params, out):
         if plan is None:
             return apply(op, *_same_device(op, operands), out=out, **params)
     storages = [o.storage for o in outs]
-    inputs = [t.storage for t, a in zip(tensors, aliases) if not a] if aliases and plan.device.type == "webgpu" else [t.storage for t in tensors]
-    plan.device.run(plan, inputs, storages, _values(scalars) if live else scalars)
+    plan.device.run(plan, [t.storage for t in tensors], storages, _values(scalars) if live else scalars)
     if state.recorder is not None:
         state.recorder.record(plan, tensors, storages, scalars)
     if tracked and op.rules:
@@ -264,14 +263,20 @@ def _apply_into(op, key, operands, tensors, scalars, live, params, out):
     return out
 
 
+def _copy_results(results, outs, out):
+    for o, r in zip(outs, results if isinstance(results, tuple) else (results,)):
+        o.copy_(r)
+    return out
+
+
 def _check_in_place(op, outs, inplace):
     for o in outs:
-        if not inplace and op.rules:
+        if not inplace and op.rules and not op.overwrites:
             raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                                "arguments requires grad.")
-        if o.requires_grad and o.node is None and o.base is None:
+        if o.tracked and o.node is None and o.base is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        if o.base is not None and o.base.requires_grad and o.base.node is None:
+        if o.base is not None and o.base.tracked and o.base.node is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
@@ -298,11 +303,11 @@ def rebase(tensor, node, index) -> None:
     """Make ``node`` the history of a tensor changed in place; a view passes it on to its base."""
     base = tensor.base
     if base is None:
-        tensor.node, tensor.index, tensor.requires_grad = node, index, True
+        tensor.node, tensor.index, tensor.tracked = node, index, True
         tensor.rebased += 1
         return
     base_node = SliceNode(base, tensor.meta, node, index)
-    base.node, base.index, base.requires_grad = base_node, 0, True
+    base.node, base.index, base.tracked = base_node, 0, True
     base.rebased += 1
     refresh_view(tensor)
 
@@ -311,8 +316,8 @@ def refresh_view(view) -> None:
     """Give a view whose base was changed in place its history anew."""
     base = view.base
     view.rebased = base.rebased
-    if base.requires_grad:
-        view.node, view.index, view.requires_grad = ViewNode(base, view.meta), 0, True
+    if base.tracked:
+        view.node, view.index, view.tracked = ViewNode(base, view.meta), 0, True
 
 
 # The tape
@@ -344,11 +349,11 @@ class Node:
 
 
 def edge_of(tensor):
-    """Where the gradient of a tensor goes."""
-    if not tensor.requires_grad:
-        return None
+    """Where the gradient of a tensor goes; None where it needs none."""
     if tensor.base is not None and tensor.rebased != tensor.base.rebased:
         refresh_view(tensor)
+    if not tensor.tracked:
+        return None
     return (tensor, -1) if tensor.node is None else (tensor.node, tensor.index)
 
 
@@ -396,7 +401,7 @@ class OpNode(Node):
         storage, meta, version = self.outputs[index]
         self._check(storage, meta, version)
         y = state.tensor(storage, meta)
-        y.node, y.index, y.requires_grad = self, index, True
+        y.node, y.index, y.tracked = self, index, True
         return y
 
     def _check(self, storage, meta, version):
@@ -493,7 +498,7 @@ def _attach(op, plan, operands, params, results):
     node = OpNode(op, plan, operands, params, results)
     for i, t in enumerate(results):
         if t.meta.dtype.kind == "f":
-            t.node, t.index, t.requires_grad = node, i, True
+            t.node, t.index, t.tracked = node, i, True
 
 
 # Backward
@@ -503,6 +508,7 @@ def run_backward(roots, gradients, retain_graph=False, create_graph=False, wante
     Nodes are taken newest first, which is a topological order: a node is always recorded after those it reads.
     """
     pending, queue, found = {}, [], {}
+    given = {id(g.storage): g.storage for g in gradients}  # memory that a leaf's .grad must not share
     wanted_edges = None
     if wanted is not None:
         wanted_edges = {}
@@ -516,7 +522,7 @@ def run_backward(roots, gradients, retain_graph=False, create_graph=False, wante
     def send(edge, g):
         target, index = edge
         if index < 0:
-            _arrive(target, g, found, wanted_edges)
+            _arrive(target, g, found, wanted_edges, given)
             return
         slots = pending.get(target)
         if slots is None:
@@ -576,7 +582,7 @@ def _output_meta(node, index):
     return getattr(node, "base_meta" if isinstance(node, SliceNode) else "view_meta", None)
 
 
-def _arrive(leaf, g, found, wanted_edges):
+def _arrive(leaf, g, found, wanted_edges, given):
     if leaf.hooks:
         for hook in list(leaf.hooks.values()):
             result = hook(g)
@@ -585,18 +591,20 @@ def _arrive(leaf, g, found, wanted_edges):
         for t in wanted_edges.get((id(leaf), -1), ()):
             found[id(t)] = g if id(t) not in found else found[id(t)] + g
         return
-    if leaf.grad is None:
-        leaf.grad = g if state.grad else _own(g)
-    elif state.grad:
-        leaf.grad = leaf.grad + g
+    before = leaf.grad
+    if before is None:
+        leaf.grad = g if state.grad else _own(g, given)
+    elif state.grad or id(before.storage) in given:  # what came in this pass may still be on its way elsewhere
+        leaf.grad = before + g
     else:
-        leaf.grad.add_(g)
+        before.add_(g)
 
 
-def _own(g):
+def _own(g, given):
     """A gradient that no one else writes to: expanded or shared ones are copied."""
-    g = g.detach()
-    return g if g.meta.contiguous and g.base is None else g.clone()
+    g = g.detach() if g.meta.contiguous and g.base is None and id(g.storage) not in given else g.clone()
+    given[id(g.storage)] = g.storage
+    return g
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
@@ -622,7 +630,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         raise NotImplementedError("autograd.grad(is_grads_batched=True) is not supported; call grad once per row")
     inputs = [inputs] if isinstance(inputs, state.tensor) else list(inputs)
     for t in inputs:
-        if not t.requires_grad:
+        if not t.tracked:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     roots, gradients = _roots(outputs, grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
@@ -645,7 +653,7 @@ def _roots(outputs, grad_outputs):
         grad_outputs = [grad_outputs] * len(outputs)
     gradients = []
     for t, g in zip(outputs, grad_outputs):
-        if not t.requires_grad:
+        if not t.tracked:
             raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
         if g is None:
             if t.meta.numel != 1:
@@ -721,7 +729,7 @@ class Function:
     def apply(cls, *args):
         """Run forward without recording and record this function as one node."""
         Tensor, ctx = state.tensor, Context()
-        ctx.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
+        ctx.needs_input_grad = tuple(isinstance(x, Tensor) and x.tracked for x in args)
         with no_grad():
             if "setup_context" in cls.__dict__:
                 result = cls.forward(*args)
@@ -735,5 +743,5 @@ class Function:
         node = FunctionNode(cls, ctx, [edge_of(x) if isinstance(x, Tensor) else None for x in args], outputs)
         for i, t in enumerate(outputs):
             if t.meta.dtype.kind == "f" and id(t) not in ctx._unused:
-                t.node, t.index, t.requires_grad, t.base = node, i, True, None
+                t.node, t.index, t.tracked, t.base = node, i, True, None
         return outputs if isinstance(result, tuple) else outputs[0]

@@ -1,8 +1,8 @@
 """From WGSL text and constants to cached pipelines, and from an op call to the plan that dispatches it."""
 from __future__ import annotations
 
-from . import device as devices
-from .device import Meta
+from . import devices
+from .devices import Meta
 
 _sources: dict = {}
 _pipelines: dict = {}
@@ -91,13 +91,18 @@ class Step:
 
 
 class Plan:
-    """All that is decided about one op call: result metas, dispatches, temporary buffers. Immutable once built."""
-    __slots__ = ("op", "device", "inputs", "outputs", "layout", "scalar_names", "params", "steps", "temps", "handle",
-                 "out_bytes", "single", "label", "needs_grad", "aliases")
+    """All that is decided about one op call: result metas, dispatches, temporary buffers. Immutable once built.
 
-    def __init__(self, op, inputs, outputs, layout, scalar_names, params, aliases=()):
-        self.op, self.inputs, self.outputs, self.layout = op, inputs, outputs, layout
+    ``layout`` says per operand True (tensor), False (number) or None (left out); ``numbers`` the types of the numbers;
+    ``aliases`` per input the output (from 1) whose memory it shares, 0 for none; ``bound`` counts inputs and outputs.
+    """
+    __slots__ = ("op", "device", "inputs", "outputs", "layout", "scalar_names", "params", "steps", "temps", "handle",
+                 "single", "label", "numbers", "aliases", "bound")
+
+    def __init__(self, op, inputs, outputs, layout, scalar_names, params, numbers=(), aliases=()):
+        self.op, self.inputs, self.outputs, self.layout, self.numbers = op, inputs, outputs, layout, numbers
         self.scalar_names, self.params, self.aliases = scalar_names, params, aliases
+        self.bound = len(inputs) + len(outputs)
         self.device = (outputs[0] if outputs else inputs[0]).device
         self.steps, self.temps, self.handle = [], [], None
         self.single = len(outputs) == 1
@@ -118,7 +123,7 @@ class Plan:
     def temp(self, numel_or_shape, dtype) -> Operand:
         """A buffer that lives for this call only; row-major."""
         shape = (numel_or_shape,) if isinstance(numel_or_shape, int) else numel_or_shape
-        found = Operand(devices.meta(shape, dtype, self.device), len(self.inputs) + len(self.outputs) + len(self.temps))
+        found = Operand(devices.meta(shape, dtype, self.device), self.bound + len(self.temps))
         self.temps.append(found.meta)
         return found
 
@@ -140,8 +145,10 @@ class Plan:
 def build(plan: Plan) -> Plan:
     """Fill a plan with its op's dispatches where the device is a GPU."""
     if plan.device.type == "webgpu":
-        operands = [Operand(m, i) for i, m in enumerate(plan.inputs + plan.outputs)]
         split = len(plan.inputs)
-        plan.op.run(plan, *operands[:split], *operands[split:], **plan.params)
+        operands = [Operand(m, i) for i, m in enumerate(plan.inputs + plan.outputs)]
+        tensors = iter(operands[:split])
+        inputs = [next(tensors) if is_tensor else None for is_tensor in plan.layout if is_tensor is not False]
+        plan.op.run(plan, *inputs, *operands[split:], **plan.params)
         plan.device.prepare(plan)
     return plan

@@ -1,10 +1,10 @@
 """default_collate: a list of samples becomes one batch of the same structure."""
 from __future__ import annotations
 
-from .. import device as devices
-from .. import dtype as dtypes
+from .. import devices
+from .. import dtypes
 from ..ops import registry
-from ..tensor import Tensor
+from .._tensor import Tensor
 
 torch = registry.namespace("torch")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 
-from .. import dtype as dtypes
+from .. import dtypes
 from ..ops import registry
 from .collate import default_collate
 from .dataset import IterableDataset, Subset, TensorDataset

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections import OrderedDict, namedtuple
 
 from ..autograd import no_grad
-from ..tensor import Tensor
+from .._tensor import Tensor
 from .parameter import Parameter
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from operator import index as as_index
 
-from ..tensor import Tensor
+from .._tensor import Tensor
 from .module import Module, indent
 from .parameter import Parameter, typename
 

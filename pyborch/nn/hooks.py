@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..autograd import Function
-from ..tensor import Tensor
+from .._tensor import Tensor
 
 KINDS = ("forward_pre", "forward", "backward_pre", "backward", "state_dict_pre", "state_dict", "load_pre", "load_post")
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..compiler import capture
-from ..tensor import Tensor
+from .._tensor import Tensor
 from . import hooks as _hooks
 from ._state import StateDict
 from .parameter import Buffer, Parameter, typename

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from .. import dtype as dtypes
+from .. import dtypes
 from ..autograd import no_grad
 from ..ops import registry
 from . import functional as F

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ..autograd import no_grad
 from ..ops import registry
-from ..tensor import Tensor
+from .._tensor import Tensor
 
 
 def _gradients(parameters):

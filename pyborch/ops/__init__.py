@@ -1,2 +1,2 @@
 """Every operation as one record; importing this package fills the registry."""
-from . import registry  # noqa: F401
+from . import activation, arithmetic, create, fill, join, pointwise, special, views  # noqa: F401

@@ -55,8 +55,7 @@ def plan_pointwise(plan, op, inputs, outputs, scalar_kinds, params) -> None:
         if _mode(steps) == "s":
             words += steps
     words += [plan.scalar(i, {"f32": "f", "i32": "i"}.get(kind, "u")) for i, kind in enumerate(scalar_kinds)]
-    bound = [o for i, o in enumerate(inputs) if not _alias(plan, i)] + outputs
-    plan.dispatch(kernel, bound, words, -(-count // GROUP))
+    plan.dispatch(kernel, [o for i, o in enumerate(inputs) if not _alias(plan, i)] + outputs, words, -(-count // GROUP))
 
 
 def _mode(strides) -> str:

@@ -1,8 +1,8 @@
 """The records of all operations: Op, pointwise formulas, and public functions with their samples."""
 from __future__ import annotations
 
-from .. import device as devices
-from .. import dtype as dtypes
+from .. import devices
+from .. import dtypes
 from .. import shape as shapes
 from ..autograd import apply
 from . import formula, pointwise_plan
@@ -56,6 +56,7 @@ def namespace(space: str) -> dict:
 class Op:
     """A primitive: shape rule, GPU plan, numpy reference and gradients. See docs/design.md for the signatures."""
     pointwise = False
+    overwrites = False  # True: writes all of its output and may do so to a tensor that has a history
     scalars: tuple = ()
 
     def __init__(self, name, shape, run, reference, grad=None, scalars=(), bench=()):
@@ -106,6 +107,10 @@ def _rules(op, grad):
     return rules
 
 
+_IDENTITY = (lambda m, g: g).__code__.co_code
+STATIC = {"dtype", "shape", "device"}  # parameters that decide the result's meta, not its values
+
+
 class Pointwise(Op):
     """An elementwise op: a formula, or WGSL text with its numpy twin for the primitives of the formula language."""
     pointwise = True
@@ -125,7 +130,7 @@ class Pointwise(Op):
 
     def _rule(self, key, fn):
         names = _names(fn)[1:]
-        fused = _Gradient(f"{self.name}.grad.{key}", fn, names)
+        fused = None if fn.__code__.co_code == _IDENTITY else _Gradient(f"{self.name}.grad.{key}", fn, names)  # g itself needs no kernel
         return Rule(lambda *args, **kw: fn(TENSOR_MATH, *args, **kw), (self.args.index(key),), names, fused)
 
     def infer(self, metas, layout, numbers, params):
@@ -145,8 +150,6 @@ class Pointwise(Op):
         groups: tuple = ([], [], [])
         names = iter(self.args)
         for m in metas:
-            if isinstance(m, type):
-                continue
             if next(names, None) in skip and len(metas) > 1:
                 continue
             groups[0 if m.shape else 1].append(m.dtype)
@@ -179,6 +182,8 @@ class Pointwise(Op):
 
     def evaluate(self, math, args, named):
         """The formula's results as a tuple."""
+        if STATIC & named.keys():
+            named = {k: v for k, v in named.items() if k not in STATIC}
         result = self.formula(math, *args, **named) if self.formula else getattr(math, self.name)(*args)
         return result if isinstance(result, tuple) else (result,)
 
@@ -197,7 +202,6 @@ class Pointwise(Op):
         pointwise_plan.plan_pointwise(plan, self, list(operands[:split]), list(operands[split:]), kinds, params)
 
     def reference(self, np, *operands, **params):  # type: ignore[no-redef]
-        plan = params.pop("_plan", None)
         operands = self._converted(np, operands)
         results = self.evaluate(formula.NumpyMath(OPS, np), operands, params)
         return results if len(results) > 1 else results[0]
@@ -271,7 +275,7 @@ def pointwise(name, formula=None, *, wgsl=None, numpy=None, kind="arith", args=N
         RECORDS[name] = Record(name, call, to.split(), samples)
     if inplace and "Tensor" in to:
         FUNCTIONS["Tensor"][name + "_"] = in_place(call)
-    return op
+    return call
 
 
 def _generated(op):

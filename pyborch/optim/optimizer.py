@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import warnings
 
-from .. import dtype as dtypes
+from .. import dtypes
 from ..autograd import Live, apply, enable_grad, no_grad
 from ..autograd import state as mode
 from ..ops import registry
-from ..tensor import Tensor
+from .._tensor import Tensor
 
 HOST_STATE = ("step", "mu_product")      # kept as Python numbers; tensors in state_dict, as PyTorch has them
 

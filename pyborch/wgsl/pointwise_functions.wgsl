@@ -107,3 +107,72 @@ fn safe_exp(x: f32) -> f32 {
   if (x > 88.72284) { return infinity(); }
   return select(exp(x), 0.0, x < -104.0);
 }
+fn safe_log2(x: f32) -> f32 {
+  if (is_nan(x) || x <= 0.0 || is_inf(x)) { return safe_log(x); }
+  return log2(x);
+}
+fn safe_sqrt(x: f32) -> f32 {
+  if (is_nan(x) || x < 0.0) { return nan(); }
+  return sqrt(x);
+}
+fn hyperbolic_sine(x: f32) -> f32 {
+  let e = expm1_precise(x);
+  return select(0.5 * (e + e / (e + 1.0)), 0.5 * (safe_exp(x) - safe_exp(-x)), abs(x) > 1.0);
+}
+fn fmod_exact(a: f32, b: f32) -> f32 {
+  if (is_inf(b) && !is_inf(a) && !is_nan(a)) { return a; }
+  return a - b * trunc(a / b);
+}
+fn reduced(x: f32, turns: f32) -> f32 {  // x - turns * pi/2 in three parts (Cody and Waite)
+  return fma(turns, -7.549789948768648e-8f, fma(turns, -1.57079625129699707031f, x)) - turns * 5.390302529957765e-15f;
+}
+fn sine_kernel(r: f32) -> f32 {
+  let s = r * r;
+  return fma(r * s, fma(s, fma(s, -1.9515295891e-4f, 8.3321608736e-3f), -1.6666654611e-1f), r);
+}
+fn cosine_kernel(r: f32) -> f32 {
+  let s = r * r;
+  return fma(s * s, fma(s, fma(s, 2.443315711809948e-5f, -1.388731625493765e-3f), 4.166664568298827e-2f), fma(s, -0.5, 1.0));
+}
+fn quadrant(x: f32, shift: i32) -> f32 {
+  if (is_nan(x) || is_inf(x)) { return nan(); }
+  let turns = round(x * 0.6366197723675814f);
+  let r = reduced(x, turns);
+  let q = (i32(turns) + shift) & 3;
+  let v = select(cosine_kernel(r), sine_kernel(r), (q & 1) == 0);
+  return select(v, -v, q >= 2);
+}
+fn sine(x: f32) -> f32 { return quadrant(x, 0); }
+fn cosine(x: f32) -> f32 { return quadrant(x, 1); }
+fn arc_tangent(x: f32) -> f32 {  // argument halved twice, then the series
+  if (is_nan(x)) { return x; }
+  let a = abs(x);
+  var y = 0.0;
+  var t = a;
+  if (a > 2.414213562373095f) { y = 1.5707963267948966f; t = -1.0 / a; if (is_inf(a)) { t = 0.0; } }
+  else if (a > 0.4142135623730950f) { y = 0.7853981633974483f; t = (a - 1.0) / (a + 1.0); }
+  let z = t * t;
+  y += fma(t * z, fma(z, fma(z, fma(z, 8.05374449538e-2f, -1.38776856032e-1f), 1.99777106478e-1f), -3.33329491539e-1f), t);
+  return select(y, -y, x < 0.0);
+}
+fn arc_tangent2(a: f32, b: f32) -> f32 {
+  if (is_nan(a) || is_nan(b)) { return nan(); }
+  let below = (bitcast<u32>(a) >> 31u) == 1u;
+  let left = (bitcast<u32>(b) >> 31u) == 1u;
+  var r: f32;
+  if (a == 0.0) { r = select(0.0, 3.1415926535897932f, left); }
+  else if (b == 0.0 || is_inf(a) && !is_inf(b)) { r = 1.5707963267948966f; }
+  else if (is_inf(b)) { r = select(select(0.0, 3.1415926535897932f, left), select(0.7853981633974483f, 2.356194490192345f, left), is_inf(a)); }
+  else { r = arc_tangent(abs(a) / abs(b)); if (left) { r = 3.1415926535897932f - r; } }
+  return select(r, -r, below);
+}
+fn arc_sine(x: f32) -> f32 {
+  let a = abs(x);
+  if (is_nan(x) || a > 1.0) { return nan(); }
+  let far = a > 0.5;
+  let z = select(x * x, 0.5 * (1.0 - a), far);
+  let t = select(a, sqrt(z), far);
+  var r = fma(t * z, fma(z, fma(z, fma(z, fma(z, 4.2163199048e-2f, 2.4181311049e-2f), 4.5470025998e-2f), 7.4953002686e-2f), 1.6666752422e-1f), t);
+  if (far) { r = 1.5707963267948966f - 2.0 * r; }
+  return select(r, -r, x < 0.0);
+}

@@ -75,8 +75,7 @@ class Backend:
     """The interface that cpu.py and webgpu.py fill.
 
     allocate(dtype, numel) -> Storage; write(storage, offset, data); read(storage) -> bytes of the whole storage in the
-    logical dtype; read_async likewise awaitable; build(op, inputs, outputs, params, aliases) -> Plan;
-    run(plan, inputs, outputs, params, scalars).
+    logical dtype; read_async likewise awaitable; run(plan, input storages, output storages, scalars); forget(plan).
     """
     type = ""
 
@@ -133,6 +132,13 @@ def _choose() -> Backend:
         print(f"pyborch: the WebGPU adapter is software ({gpu.name}); using the cpu device. Ask with device='webgpu' to use it.")
         return backend("cpu")
     return gpu
+
+
+def forget_backend(lost) -> None:
+    """The next tensor starts a device anew."""
+    if _backends.get(lost.type) is lost:
+        del _backends[lost.type]
+        _default[0] = None
 
 
 def set_default_device(name) -> None:

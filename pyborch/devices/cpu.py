@@ -38,13 +38,15 @@ class Cpu(Backend):
     def array(self, storage, meta):
         """A numpy view of a tensor."""
         base, size = storage.buffer, storage.buffer.itemsize
+        if not meta.numel:
+            return self.np.empty(meta.shape, base.dtype)
         return self.np.ndarray(meta.shape, base.dtype, base, meta.offset * size, [s * size for s in meta.strides])
 
     def run(self, plan, inputs, outputs, scalars) -> None:
         np, op = self.np, plan.op
         arrays = iter([self.array(s, m) for s, m in zip(inputs, plan.inputs)])
         numbers = iter(scalars)
-        operands = [next(arrays) if is_tensor else next(numbers) for is_tensor in plan.layout]
+        operands = [None if is_tensor is None else next(arrays) if is_tensor else next(numbers) for is_tensor in plan.layout]
         named = dict(zip(plan.scalar_names, numbers))
         with np.errstate(all="ignore"):
             results = op.reference(np, *operands, **plan.params, **named)
@@ -54,6 +56,9 @@ class Cpu(Backend):
             # an output may share memory with an input: numpy.copyto handles overlap
             for view, result in zip(views, results):
                 np.copyto(view, result, casting="unsafe")
+
+    def forget(self, plan) -> None:
+        pass
 
     def flush(self) -> None:
         pass

@@ -4,7 +4,7 @@
   const MAP_READ = 1, COPY_SRC = 4, COPY_DST = 8, UNIFORM = 64, STORAGE = 128, COMPUTE = 4;
   const RING_SLOT = 256, RING_SLOTS = 512;
   let device, queue, lost = null, immediateBytes = 0;
-  let buffers = [null], freeIds = [], kernels = [], plans = [], programs = [];
+  let buffers = [null], freeIds = [], kernels = [], plans = [], freePlans = [], programs = [];
   let layouts = new Map(), pipelineLayouts = new Map();
   let encoder = null, pass = null, pending = 0, batch = [], errors = [], scopes = new Set(), staging = new Map();
   let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0;
@@ -254,13 +254,14 @@
       step.floats = new Float32Array(step.words.buffer);
       step.ids = new Array(step.b.length);
     }
-    plans.push(description);
-    return plans.length - 1;
+    const id = freePlans.length ? freePlans.pop() : plans.length;
+    plans[id] = description;
+    return id;
   }
 
-  function dropPlans() {
-    flush();
-    plans = [];
+  function dropPlan(id) {
+    plans[id] = null;
+    freePlans.push(id);
   }
 
   // run(plan, buffer ids..., scalars...)
@@ -349,7 +350,7 @@
   }
 
   function counters() {
-    return JSON.stringify({ submits, dispatches, kernels: kernels.length, plans: plans.length,
+    return JSON.stringify({ submits, dispatches, kernels: kernels.length, plans: plans.length - freePlans.length,
       buffers: buffers.filter(Boolean).length, programs: programs.filter(Boolean).length });
   }
 
@@ -358,6 +359,6 @@
     device.destroy();
   }
 
-  return { start, createBuffer, destroyBuffer, write, read, synchronize, kernel, plan, dropPlans, run, program, dropProgram, replay, flush,
+  return { start, createBuffer, destroyBuffer, write, read, synchronize, kernel, plan, dropPlan, run, program, dropProgram, replay, flush,
            counters, destroy };
 })()

@@ -9,7 +9,7 @@ from pyodide.code import run_js  # type: ignore[import-not-found]
 from pyodide.ffi import JsException, can_run_sync, run_sync  # type: ignore[import-not-found]
 
 from ..errors import DeviceError, DeviceLost, SyncReadError
-from . import Backend, Storage
+from . import Backend, Storage, forget_backend
 from .memory import Pool
 
 LIMITS = ("maxBufferSize maxStorageBufferBindingSize maxStorageBuffersPerShaderStage maxComputeWorkgroupStorageSize "
@@ -119,9 +119,14 @@ class WebGpu(Backend):
     def prepare(self, plan) -> None:
         """Compile a plan's kernels and hand its dispatches to the bridge."""
         steps = [self.encode(step) for step in plan.steps]
-        buffers = len(plan.inputs) + len(plan.outputs) + len(plan.temps)
+        buffers = plan.bound + len(plan.temps)
         plan.label = plan.describe()
         plan.handle = self.bridge.plan(json.dumps({"label": plan.label, "buffers": buffers, "steps": steps}))
+
+    def forget(self, plan) -> None:
+        """Drop a plan from the bridge."""
+        if plan.handle is not None:
+            self.bridge.dropPlan(plan.handle)
 
     def encode(self, step) -> dict:
         """A step as the bridge wants it; ``s`` lists run-time scalars as flat (word, index, kind) triples."""
@@ -180,12 +185,9 @@ class WebGpu(Backend):
         return {**self.pool.stats(), **json.loads(self.bridge.counters())}
 
     def _translate(self, error) -> Exception:
-        from .. import device
         text = str(getattr(error, "message", error))
         if "device lost" in text or "evice is lost" in text or "destroyed device" in text:
-            if device._backends.get("webgpu") is self:
-                del device._backends["webgpu"]
-                device._default[0] = None
+            forget_backend(self)
             return DeviceLost(f"webgpu: the device was lost ({text}); its tensors are gone. The next tensor starts a new device: load your "
                               "checkpoint again")
         return DeviceError(f"webgpu: {text}")
