@@ -111,9 +111,7 @@ class WebGpu(Backend):
             data = await self.bridge.read(storage.buffer, 0, storage.numel * size, kind)
         except JsException as error:
             raise self._translate(error) from None
-        result = data.to_bytes()
-        data.destroy()
-        return result
+        return data.to_bytes()
 
     # work
     def prepare(self, plan) -> None:

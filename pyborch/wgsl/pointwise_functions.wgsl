@@ -45,7 +45,7 @@ fn power_int(a: i32, b: i32) -> i32 {
   return r;
 }
 fn floor_mod(a: f32, b: f32) -> f32 {
-  if (is_inf(b) && !is_inf(a) && !is_nan(a)) { return select(b, a, a == 0.0 || (a < 0.0) == (b < 0.0)); }
+  if (is_inf(b) && !is_inf(a) && !is_nan(a)) { return select(b, a, (a == 0.0) || ((a < 0.0) == (b < 0.0))); }
   let r = a - b * trunc(a / b);
   return select(r, r + b, r != 0.0 && ((r < 0.0) != (b < 0.0)));
 }
@@ -161,7 +161,7 @@ fn arc_tangent2(a: f32, b: f32) -> f32 {
   let left = (bitcast<u32>(b) >> 31u) == 1u;
   var r: f32;
   if (a == 0.0) { r = select(0.0, 3.1415926535897932f, left); }
-  else if (b == 0.0 || is_inf(a) && !is_inf(b)) { r = 1.5707963267948966f; }
+  else if (b == 0.0 || (is_inf(a) && !is_inf(b))) { r = 1.5707963267948966f; }
   else if (is_inf(b)) { r = select(select(0.0, 3.1415926535897932f, left), select(0.7853981633974483f, 2.356194490192345f, left), is_inf(a)); }
   else { r = arc_tangent(abs(a) / abs(b)); if (left) { r = 3.1415926535897932f - r; } }
   return select(r, -r, below);
