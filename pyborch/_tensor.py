@@ -21,7 +21,7 @@ class Tensor:
     tracked = False
     node = None
     index = 0
-    grad = None
+    _grad = None
     base = None
     rebased = 0
     hooks = None
@@ -46,7 +46,8 @@ class Tensor:
     @property
     def device(self):
         """Where the memory is."""
-        return devices.device(self.meta.device.type)
+        kind = self.meta.device.type
+        return devices.device(kind, None if kind == "cpu" else 0)
 
     @property
     def ndim(self):
@@ -82,6 +83,24 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value):
         self.requires_grad_(value)
+
+    @property
+    def grad(self):
+        """The accumulated gradient of a leaf, or None."""
+        if state.recorder is not None:
+            state.recorder.touch_grad(self, reads=True)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            if value.meta.shape != self.meta.shape:
+                raise RuntimeError(f"assigned grad has data of a different size: expected {list(self.meta.shape)}, got {list(value.meta.shape)}")
+        if state.recorder is not None:
+            state.recorder.touch_grad(self, reads=False)
+        self._grad = value
 
     def requires_grad_(self, requires_grad=True):
         """Start or stop recording operations on this leaf; RuntimeError for integer dtypes and non-leaves."""
@@ -388,7 +407,7 @@ class Tensor:
         with autograd.no_grad():
             result = self.clone()
         copied = type(self)._plain(result.storage, result.meta)
-        copied.__dict__.update({k: v for k, v in self.__dict__.items() if k not in ("storage", "meta", "base", "rebased", "hooks", "grad")})
+        copied.__dict__.update({k: v for k, v in self.__dict__.items() if k not in ("storage", "meta", "base", "rebased", "hooks", "_grad")})
         if self.grad is not None:
             copied.grad = self.grad.__deepcopy__(memo)
         memo[id(self)] = copied

@@ -138,7 +138,7 @@ def apply(op, *operands, out=None, **params):
     outputs = [device.allocate(m.dtype, m.numel) for m in plan.outputs]
     device.run(plan, [t.storage for t in tensors], outputs, _values(scalars) if live else scalars)
     if state.recorder is not None:
-        state.recorder.record(plan, tensors, outputs, scalars)
+        state.recorder.record(plan, tensors, outputs, scalars, True)
     results = [Tensor(s, m) for s, m in zip(outputs, plan.outputs)]
     if state.grad and op.rules:
         for t in tensors:
@@ -249,7 +249,7 @@ def _apply_into(op, key, operands, tensors, scalars, live, params, out):
     storages = [o.storage for o in outs]
     plan.device.run(plan, [t.storage for t in tensors], storages, _values(scalars) if live else scalars)
     if state.recorder is not None:
-        state.recorder.record(plan, tensors, storages, scalars)
+        state.recorder.record(plan, tensors, storages, scalars, False)
     if tracked and op.rules:
         node = OpNode(op, plan, operands, params, outs)
         for s in storages:
@@ -560,6 +560,8 @@ def _visit(node, gs, send, found, wanted_edges, keep):
     for edge, g in zip(node.edges, node.compute(gs)):
         if edge is not None and g is not None:
             send(edge, _fit(edge, g, node))
+    if state.recorder is not None:
+        state.recorder.walked.add(node)
     if not keep:
         node.release()
 

@@ -4,7 +4,7 @@
   const MAP_READ = 1, COPY_SRC = 4, COPY_DST = 8, UNIFORM = 64, STORAGE = 128, COMPUTE = 4;
   const RING_SLOT = 256, RING_SLOTS = 512;
   let device, queue, lost = null, immediateBytes = 0;
-  let buffers = [null], freeIds = [], kernels = [], plans = [], freePlans = [], programs = [];
+  let buffers = [null], freeIds = [], kernels = [], plans = [], freePlans = [], programs = [], freePrograms = [];
   let layouts = new Map(), pipelineLayouts = new Map();
   let encoder = null, pass = null, pending = 0, batch = [], errors = [], scopes = new Set(), staging = new Map();
   let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0;
@@ -293,43 +293,44 @@
   }
 
   // Programs: a flat list of dispatches over fixed buffers, replayed by one call
-  // {steps: [{k, b: ids, w, x, y}], live: [[step, word, kind], ...] per scalar, inputs: [[id, bytes]], outputs: [[id, bytes]]}
+  // {steps: [{k, b: ids, w, x, y}], live: [[[step, word, kind], ...], ...], copies: [bytes], inputs: [[id, bytes]], outputs: [[id, bytes]]}
   function program(text) {
     const description = JSON.parse(text), size = Math.max(1, description.steps.length) * RING_SLOT;
-    const uniforms = device.createBuffer({ size, usage: UNIFORM | COPY_DST });
     const words = new Uint32Array(size / 4);
     const steps = description.steps.map((step, n) => {
       const kernel = kernels[step.k], start = n * (RING_SLOT / 4);
       words.set(step.w, start);
-      return { kernel, ids: step.b, x: step.x, y: step.y, offset: n * RING_SLOT, group: null,
-               words: words.subarray(start, start + step.w.length) };
+      return { kernel, ids: step.b, x: step.x, y: step.y, offset: n * RING_SLOT, words: words.subarray(start, start + step.w.length) };
     });
-    programs.push({ ...description, steps, words, floats: new Float32Array(words.buffer), uniforms, group: uniformGroup(uniforms), dirty: true });
-    return programs.length - 1;
+    const ringed = steps.some((step) => step.kernel.paramBytes && !step.kernel.immediate);
+    const uniforms = ringed ? device.createBuffer({ size, usage: UNIFORM | COPY_DST }) : null;
+    if (ringed) queue.writeBuffer(uniforms, 0, words);
+    const id = freePrograms.length ? freePrograms.pop() : programs.length;
+    programs[id] = { ...description, steps, words, floats: new Float32Array(words.buffer), uniforms, group: ringed ? uniformGroup(uniforms) : null };
+    return id;
   }
 
   function dropProgram(id) {
     flush();
-    programs[id].uniforms.destroy();
+    if (programs[id].uniforms) programs[id].uniforms.destroy();
     programs[id] = null;
+    freePrograms.push(id);
   }
 
-  // replay(program, input ids..., output ids..., live scalars...)
+  // replay(program, (buffer id, byte offset) per input, (buffer id, byte offset) per output, live scalars...)
   function replay(id) {
     check();
     const current = programs[id], { inputs, outputs, live, words, floats } = current;
-    let at = 1;
-    const sources = at; at += inputs.length;
-    const targets = at; at += outputs.length;
+    const targets = 1 + 2 * inputs.length, scalars = targets + 2 * outputs.length;
     for (let n = 0; n < live.length; n++) {
-      const value = arguments[at + n];
+      const value = arguments[scalars + n];
       for (const [step, word, kind] of live[n]) (kind === 0 ? floats : words)[step * (RING_SLOT / 4) + word] = value;
     }
+    if (live.length && current.uniforms) { flush(); queue.writeBuffer(current.uniforms, 0, words); }
     ready();
-    if (current.dirty || live.length) { queue.writeBuffer(current.uniforms, 0, words); current.dirty = false; }
     if (inputs.length) endPass();
     for (let n = 0; n < inputs.length; n++) {
-      encoder.copyBufferToBuffer(buffers[arguments[sources + n]], 0, buffers[inputs[n][0]], 0, inputs[n][1]);
+      encoder.copyBufferToBuffer(buffers[arguments[1 + 2 * n]], arguments[2 + 2 * n], buffers[inputs[n][0]], 0, inputs[n][1]);
     }
     openPass();
     for (const step of current.steps) {
@@ -342,7 +343,7 @@
     }
     endPass();
     for (let n = 0; n < outputs.length; n++) {
-      encoder.copyBufferToBuffer(buffers[outputs[n][0]], 0, buffers[arguments[targets + n]], 0, outputs[n][1]);
+      encoder.copyBufferToBuffer(buffers[outputs[n][0]], 0, buffers[arguments[targets + 2 * n]], arguments[targets + 2 * n + 1], outputs[n][1]);
     }
     batch.push(current);
     dispatches += current.steps.length;

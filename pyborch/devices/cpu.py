@@ -57,6 +57,25 @@ class Cpu(Backend):
             for view, result in zip(views, results):
                 np.copyto(view, result, casting="unsafe")
 
+    def program(self, calls, inputs, outputs, live):
+        """Recorded calls as they are: a replay runs their references."""
+        return calls, inputs, outputs, {id(box): k for k, box in enumerate(live)}
+
+    def replay(self, handle, sources, targets, values) -> None:
+        """Run a program; sources and targets are (storage, element offset)."""
+        calls, inputs, outputs, live = handle
+        for own, (source, offset) in zip(inputs, sources):
+            own.buffer[:] = source.buffer[offset:offset + own.numel]
+        for plan, storages, scalars in calls:
+            split = len(plan.inputs)
+            self.run(plan, storages[:split], storages[split:split + len(plan.outputs)],
+                     [values[live[id(s)]] if id(s) in live else s for s in scalars])
+        for own, (target, offset) in zip(outputs, targets):
+            target.buffer[offset:offset + own.numel] = own.buffer
+
+    def drop(self, handle) -> None:
+        pass
+
     def forget(self, plan) -> None:
         pass
 

@@ -32,6 +32,11 @@ class GpuStorage(Storage):
             self.device.pool.free[self.size] = [self.buffer]
 
 
+def _word(value, kind) -> int:
+    """A number as the 32 bits that a shader reads."""
+    return struct.unpack("<I", struct.pack("<f", value))[0] if kind == 0 else int(value) & 0xFFFFFFFF
+
+
 def start() -> WebGpu:
     """Start WebGPU, waiting through JSPI; SyncReadError where the browser cannot wait."""
     if not can_run_sync():
@@ -164,6 +169,44 @@ class WebGpu(Backend):
                 self._run(plan.handle, *buffers, *scalars)
         except JsException as error:
             raise self._translate(error) from None
+
+    # programs
+    def program(self, calls, inputs, outputs, live) -> int:
+        """A handle of recorded calls [(plan, storages, scalars), ...]; inputs and outputs are storages copied at each replay, ``live`` the
+        scalars read anew."""
+        steps, patches = [], {id(box): [] for box in live}
+        for plan, storages, scalars in calls:
+            for step in plan.steps:
+                encoded = self.encode(step)
+                encoded["b"] = [storages[slot].buffer for slot in step.slots]
+                triples = encoded.pop("s")
+                for word, index, kind in zip(triples[::3], triples[1::3], triples[2::3]):
+                    value = scalars[index]
+                    if id(value) in patches:
+                        patches[id(value)].append([len(steps), word, kind])
+                    else:
+                        encoded["w"][word] = _word(value, kind)
+                steps.append(encoded)
+        sizes = [[[s.buffer, self.copy_bytes(s.dtype, s.numel)] for s in group] for group in (inputs, outputs)]
+        return self.bridge.program(json.dumps({"label": f"compiled step of {len(steps)} dispatches", "steps": steps, "inputs": sizes[0],
+                                               "outputs": sizes[1], "live": list(patches.values())}))
+
+    @staticmethod
+    def copy_bytes(dtype, numel) -> int:
+        """Bytes of ``numel`` stored elements, in whole words."""
+        return numel * 4 if dtype.wgsl != "f16" else (2 * numel + 3) & ~3
+
+    def replay(self, handle, sources, targets, values) -> None:
+        """Run a program: one FFI call. Sources and targets are (storage, element offset)."""
+        places = [n for s, offset in (*sources, *targets) for n in (s.buffer, offset * (2 if s.dtype.wgsl == "f16" else 4))]
+        try:
+            self._replay(handle, *places, *values)
+        except JsException as error:
+            raise self._translate(error) from None
+
+    def drop(self, handle) -> None:
+        """Forget a program."""
+        self.bridge.dropProgram(handle)
 
     def flush(self) -> None:
         """Submit what has been appended so far."""

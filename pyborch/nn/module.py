@@ -1,7 +1,7 @@
 """Module, the base class of every layer: parameters, buffers and children by attribute, and their state."""
 from __future__ import annotations
 
-from ..compiler import capture
+from ..autograd import state as mode
 from .._tensor import Tensor
 from . import hooks as _hooks
 from ._state import StateDict
@@ -27,8 +27,8 @@ class Module(StateDict):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
-        if capture.recorder is not None:
-            capture.recorder.visit(self)
+        if mode.recorder is not None:
+            mode.recorder.visit(self)
         if self._hooks is None:
             return self.forward(*args, **kwargs)
         return _hooks.call(self, args, kwargs)

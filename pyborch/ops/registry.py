@@ -275,7 +275,7 @@ def pointwise(name, formula=None, *, wgsl=None, numpy=None, kind="arith", args=N
         RECORDS[name] = Record(name, call, to.split(), samples)
     if inplace and "Tensor" in to:
         FUNCTIONS["Tensor"][name + "_"] = in_place(call)
-    return call
+    return op
 
 
 def _generated(op):

@@ -1,0 +1,138 @@
+"""compile: record a function once, replay it with one call."""
+from __future__ import annotations
+
+import gc
+import warnings
+
+from ..autograd import edge_of, state
+from ..errors import CaptureError
+from . import capture
+from .replay import Program, is_static, own_argument
+from .tree import flatten, rebuild
+
+__all__ = ["Compiled", "capture", "compile"]
+PROGRAM_LIMIT = 8
+WARM_UPS = 2
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
+    """A function (or module) that records its first call and replays it afterwards, with one call into the browser (torch.compile).
+
+    A whole training step can be compiled: forward, ``backward()``, ``optimizer.step()``, dropout, batch-norm statistics. Recorded
+    anew for other shapes, dtypes, Python arguments, gradient mode, ``train()``/``eval()`` or swapped parameters (at most 8 programs are
+    kept). Python code runs only while recording. CaptureError where a replay could not repeat what the function did: reading values,
+    making tensors that outlive the call without being returned. A function whose result still needs gradients runs eagerly.
+    """
+    if model is None:
+        return lambda fn: compile(fn, fullgraph=fullgraph, disable=disable)
+    return model if disable else Compiled(model)
+
+
+class Compiled:
+    """What :func:`compile` returns: call it like the function. Attributes are those of the function or module."""
+
+    def __init__(self, fn):
+        self._orig_mod = fn
+        self._programs: dict = {}
+        self._warm: dict = {}
+        self._eager: set = set()
+
+    def __call__(self, *args, **kwargs):
+        if state.recorder is not None:
+            return self._orig_mod(*args, **kwargs)
+        tensors: list = []
+        spec = flatten((args, kwargs), tensors)
+        key = (spec, state.grad, *[self._describe(t) for t in tensors])
+        programs = self._programs.get(key)
+        if programs is not None:
+            for program in programs:
+                if program.holds():
+                    return program.run(tensors)
+        if key in self._eager:
+            return self._orig_mod(*args, **kwargs)
+        return self._record(key, spec, tensors)
+
+    @staticmethod
+    def _describe(t):
+        m = t.meta
+        return (m, id(t.storage)) if edge_of(t) is not None else (m.shape, m.dtype, m.device)
+
+    def _record(self, key, spec, tensors):
+        recorder = capture.Recorder()
+        arguments = [None if is_static(t) else own_argument(t) for t in tensors]
+        for own in arguments:
+            if own is not None:
+                recorder.argument(own.storage)
+        versions = [own.storage.version if own is not None else 0 for own in arguments]
+        args, kwargs = rebuild(spec, iter([t if own is None else own for t, own in zip(tensors, arguments)]))
+        state.recorder = recorder
+        try:
+            result = self._orig_mod(*args, **kwargs)
+        finally:
+            state.recorder = None
+        del args, kwargs
+        changed = [k for k, (own, v) in enumerate(zip(arguments, versions)) if own is not None and own.storage.version != v]
+        for k in changed:
+            tensors[k].detach().copy_(arguments[k])
+        results: list = []
+        result_spec = flatten(result, results)
+        if self._wants_gradient(recorder, results):
+            return self._stay_eager(key, result)
+        if not recorder.calls or self._warming_up(key, recorder, results):
+            return result
+        device = recorder.calls[0].plan.device
+        self._keep(key, Program(recorder, device, arguments, changed, result_spec, results))
+        return rebuild(result_spec, iter([t if edge_of(t) is None or t.node is None else t.detach() for t in results]))
+
+    def _wants_gradient(self, recorder, results):
+        nodes = [t.grad_fn for t in results]
+        return any(node is not None and node not in recorder.walked for node in nodes)
+
+    def _stay_eager(self, key, result):
+        self._eager.add(key)
+        warnings.warn("compile: the result still needs gradients, so this function runs eagerly. Compile the whole training step (forward, backward "
+                      "and optimizer.step()), or call it under no_grad().", stacklevel=4)
+        return result
+
+    def _warming_up(self, key, recorder, results):
+        """Whether the call made lasting state (as a first call may); CaptureError where it does so every time."""
+        kept = {recorder.number(t.storage) for t in results}
+        kept |= {recorder.number(leaf._grad.storage) for leaf, _, _ in recorder.entry_grads.values() if leaf._grad is not None}
+        if not recorder.survivors(kept):
+            return False
+        gc.collect()
+        survivors = recorder.survivors(kept)
+        if survivors:
+            self._warm[key] = self._warm.get(key, 0) + 1
+            if self._warm[key] > WARM_UPS:
+                first = survivors[0]
+                raise CaptureError(f"compile: {len(survivors)} tensors made inside the function outlive each call without being returned, the first by "
+                                   f"{first.maker.describe()}. A replay cannot make them anew: return them, or write into a tensor made outside "
+                                   "(copy_, out=).")
+        return bool(survivors)
+
+    def _keep(self, key, program):
+        programs = self._programs.pop(key, [])
+        programs = [p for p in programs if p.holds()] + [program]
+        self._programs[key] = programs  # at the end: the oldest signature goes first
+        while sum(len(p) for p in self._programs.values()) > PROGRAM_LIMIT:
+            oldest = next(iter(self._programs))
+            self._programs[oldest].pop(0).drop()
+            if not self._programs[oldest]:
+                del self._programs[oldest]
+
+    def reset(self) -> None:
+        """Forget all recorded programs and give their memory back."""
+        for programs in self._programs.values():
+            for program in programs:
+                program.drop()
+        self._programs.clear()
+        self._warm.clear()
+        self._eager.clear()
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["_orig_mod"], name)
+
+    def __repr__(self):
+        count = sum(len(p) for p in self._programs.values())
+        return f"compiled({self._orig_mod!r}, {count} program{'s' if count != 1 else ''})"

@@ -1,0 +1,119 @@
+"""A recorded call that can be repeated: guards, arguments in, one replay, results out."""
+from __future__ import annotations
+
+from .. import devices
+from ..autograd import edge_of, state
+from ..ops.registry import OPS
+from .capture import EXTERNAL, INTERNAL, live_boxes
+from .plan import assign
+from .tree import rebuild
+
+Tensor = state.tensor
+
+
+def is_static(tensor) -> bool:
+    """Arguments with gradients keep their identity; all others are copied into the program's own memory."""
+    return edge_of(tensor) is not None
+
+
+class Program:
+    """One recorded call for one signature of arguments."""
+
+    def __init__(self, recorder, device, arguments, changed, result_spec, results):
+        self.device, self.arguments, self.changed = device, arguments, changed
+        self.host, self.result_spec = recorder.host, result_spec
+        self.returned = [(recorder.number(t.storage), t.meta, t) for t in results]
+        self.grads = [(leaf, leaf._grad) for leaf, _, _ in recorder.entry_grads.values()]
+        numbers = {recorder.number(g.storage) for _, g in self.grads if g is not None}
+        kept = {n for n, _, _ in self.returned} | numbers
+        lowered, self.where = assign(recorder, device, kept)
+        self.kinds = [v.kind for v in recorder.values]
+        self.grad_tensors = [(leaf, self._own_grad(recorder, g)) for leaf, g in self.grads]
+        self.grads = None
+        self.written = [v.storage for n, v in enumerate(recorder.values) if v.kind == EXTERNAL and any(n in c.outputs for c in recorder.calls)]
+        self.modules = [(m, m.training, _slots(m)) for m in dict.fromkeys(recorder.modules)]
+        self.entry = [(leaf, g, g.storage if g is not None else None) for leaf, reads, g in recorder.entry_grads.values() if reads]
+        self.live = live_boxes(recorder.calls)
+        copied = [self.where[n] for n, _, _ in self.returned if self.kinds[n] != EXTERNAL]
+        self.handle = device.program(lowered, [a.storage for a in arguments if a is not None], copied, self.live)
+        self.dispatches = sum(len(plan.steps) for plan, _, _ in lowered)
+        self.calls = recorder.calls
+
+    def _own_grad(self, recorder, g):
+        if g is None:
+            return None
+        n = recorder.number(g.storage)
+        return Tensor(self.where[n], g.meta) if self.kinds[n] == INTERNAL else g
+
+    def holds(self) -> bool:
+        """Whether what was assumed while recording is still so: modes, parameters, gradients on entry."""
+        for module, training, slots in self.modules:
+            if module.training is not training:
+                return False
+            for owner, key, tensor, storage in slots:
+                if owner.get(key) is not tensor or storage is not None and tensor.storage is not storage:
+                    return False
+        for leaf, g, storage in self.entry:
+            now = leaf._grad
+            if (now is None) is not (g is None) or g is not None and now.storage is not storage:
+                return False
+        return True
+
+    def run(self, tensors):
+        """Repeat the recorded call with other arguments of the same signature."""
+        for fn in self.host:
+            fn()
+        device, sources = self.device, []
+        for own, t in zip(self.arguments, tensors):
+            if own is not None:
+                sources.append(self._source(t))
+        targets, results = [], []
+        for n, meta, tensor in self.returned:
+            if self.kinds[n] == EXTERNAL:
+                results.append(tensor)
+                continue
+            storage = device.allocate(self.where[n].dtype, self.where[n].numel)
+            targets.append((storage, 0))
+            results.append(Tensor(storage, meta))
+        device.replay(self.handle, sources, targets, [box.value for box in self.live])
+        for storage in self.written:
+            storage.version += 1
+        for leaf, g in self.grad_tensors:
+            leaf._grad = g
+        for k in self.changed:
+            tensors[k].detach().copy_(self.arguments[k])
+        return rebuild(self.result_spec, iter(results))
+
+    def _source(self, t):
+        m = t.meta
+        if not m.contiguous or m.dtype.wgsl == "f16" and m.offset % 2:
+            t = state.tensor.contiguous(t) if not m.contiguous else _copied(t)
+        return t.storage, t.meta.offset
+
+    def drop(self) -> None:
+        """Give the program's memory back."""
+        self.device.drop(self.handle)
+
+    def __repr__(self):
+        lines = [f"program of {len(self.calls)} ops, {self.dispatches} dispatches on {self.device.type}"]
+        return "\n".join(lines + [f"  {call!r}" for call in self.calls])
+
+
+def _copied(t):
+    from ..autograd import apply
+    return apply(OPS["clone"], t.detach())
+
+
+def _slots(module) -> list:
+    """(owner, key, object, memory) of what a module's forward may use by attribute."""
+    tensors = [(owner, k, t, t.storage) for owner in (module._parameters, module._buffers) for k, t in owner.items() if t is not None]
+    return tensors + [(module._modules, k, child, None) for k, child in module._modules.items()]
+
+
+def own_argument(t):
+    """A tensor over memory of the program's own, holding the values of an argument."""
+    m = t.meta
+    own = Tensor(m.device.allocate(m.dtype, m.numel), devices.meta(m.shape, m.dtype, m.device))
+    if m.numel:
+        own.copy_(t)
+    return own
