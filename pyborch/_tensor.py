@@ -9,7 +9,7 @@ from .autograd import apply, state
 from .ops import registry
 from .ops.arithmetic import cast
 from .ops.fill import full_of
-from .ops.views import scatter_view, view_of
+from .ops import views
 
 OPS = registry.OPS
 
@@ -338,9 +338,6 @@ class Tensor:
         """Whether retain_grad() was called on this non-leaf."""
         return self.retains
 
-    def _zeros(self, meta):
-        return full_of(meta.shape, 0, meta.dtype, meta.device)
-
     @staticmethod
     def _zeros_like_meta(meta):
         return full_of(meta.shape, 0, meta.dtype, meta.device)
@@ -349,11 +346,7 @@ class Tensor:
     def _ones_like_meta(meta):
         return full_of(meta.shape, 1, meta.dtype, meta.device)
 
-    _scatter_view = staticmethod(scatter_view)
-
-    def _as_view(self, meta):
-        """``self``, a contiguous gradient of a base, seen where a view with ``meta`` lies."""
-        return view_of(self, devices.meta(meta.shape, self.meta.dtype, self.meta.device, meta.strides, meta.offset))
+    _scatter_view, _read_view, _clear_view = staticmethod(views.scatter_view), staticmethod(views.read_view), staticmethod(views.clear_view)
 
     # protocol
     def __repr__(self):
@@ -502,36 +495,36 @@ for _name, _dtype in {**dtypes.ALIASES, "bool": dtypes.bool_, "byte": dtypes.uin
 
 
 def _operators():
-    """Python's operators from the registry's methods; reflected and in-place ones too."""
-    methods = registry.namespace("Tensor")
+    """Python's operators go straight to the op records; reflected and in-place ones too."""
+    def plain(op):
+        def operator(self, other):
+            return apply(op, self, other) if isinstance(other, _OPERANDS) or hasattr(other, "item") else NotImplemented
+        return operator
 
-    def plain(name):
-        return lambda self, other: methods[name](self, other) if _operand(other) else NotImplemented
+    def reflected(op):
+        def operator(self, other):
+            return apply(op, other, self) if isinstance(other, _OPERANDS) or hasattr(other, "item") else NotImplemented
+        return operator
 
-    def reflected(name):
-        return lambda self, other: registry.namespace("torch")[name](other, self) if _operand(other) else NotImplemented
+    def inplace(op):
+        return lambda self, other: apply(op, self, other, out=self)
 
-    def inplace(name):
-        return lambda self, other: methods[name + "_"](self, other)
-
-    table = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",
-             "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}
-    for operator, name in table.items():
-        setattr(Tensor, f"__{operator}__", plain(name))
-        setattr(Tensor, f"__r{operator}__", reflected(name))
-        setattr(Tensor, f"__i{operator}__", inplace(name))
+    for operator, name in _OPERATORS.items():
+        setattr(Tensor, f"__{operator}__", plain(OPS[name]))
+        setattr(Tensor, f"__r{operator}__", reflected(OPS[name]))
+        setattr(Tensor, f"__i{operator}__", inplace(OPS[name]))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(Tensor, f"__{name}__", plain(name))
-    Tensor.__neg__, Tensor.__abs__ = methods["neg"], methods["abs"]
-    Tensor.__pos__ = methods["positive"]
-    Tensor.__invert__ = methods["bitwise_not"]
+        setattr(Tensor, f"__{name}__", plain(OPS[name]))
+    methods = registry.namespace("Tensor")
+    Tensor.__neg__, Tensor.__abs__, Tensor.__pos__, Tensor.__invert__ = (methods[n] for n in ("neg", "abs", "positive", "bitwise_not"))
     if "matmul" in methods:
-        Tensor.__matmul__ = plain("matmul")
-        Tensor.__rmatmul__ = reflected("matmul")
+        Tensor.__matmul__ = methods["matmul"]
+        Tensor.__rmatmul__ = lambda self, other: methods["matmul"](other, self)
 
 
-def _operand(x):
-    return isinstance(x, (Tensor, int, float)) or hasattr(x, "item")
+_OPERANDS = (Tensor, int, float)
+_OPERATORS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "true_divide", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",
+              "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}
 
 
 def install() -> None:

@@ -94,16 +94,17 @@ class Plan:
     """All that is decided about one op call: result metas, dispatches, temporary buffers. Immutable once built.
 
     ``layout`` says per operand True (tensor), False (number) or None (left out); ``numbers`` the types of the numbers;
-    ``aliases`` per input the output (from 1) whose memory it shares, 0 for none; ``bound`` counts inputs and outputs.
+    ``aliases`` per input the output (from 1) whose memory it shares, 0 for none; ``bound`` counts inputs and outputs; ``recipes`` is the tape's, by which inputs need gradients.
     """
     __slots__ = ("op", "device", "inputs", "outputs", "layout", "scalar_names", "params", "steps", "temps", "handle",
-                 "single", "label", "numbers", "aliases", "bound")
+                 "single", "label", "numbers", "aliases", "bound", "forms", "recipes")
 
     def __init__(self, op, inputs, outputs, layout, scalar_names, params, numbers=(), aliases=()):
         self.op, self.inputs, self.outputs, self.layout, self.numbers = op, inputs, outputs, layout, numbers
         self.scalar_names, self.params, self.aliases = scalar_names, params, aliases
         self.bound = len(inputs) + len(outputs)
         self.device = (outputs[0] if outputs else inputs[0]).device
+        self.forms, self.recipes = [self.device.form(m.dtype, m.numel) for m in outputs], {}
         self.steps, self.temps, self.handle = [], [], None
         self.single = len(outputs) == 1
 

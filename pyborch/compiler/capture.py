@@ -40,9 +40,9 @@ class Recorder:
         self._numbers: dict = {}
 
     # from the tape and the tensors
-    def record(self, plan, tensors, outputs, scalars, fresh) -> None:
+    def record(self, plan, storages, outputs, scalars, fresh) -> None:
         """Note an op call; ``fresh`` where its outputs are new memory."""
-        inputs = [self.number(t.storage) for t in tensors]
+        inputs = [self.number(s) for s in storages]
         if fresh:
             written = [self._add(Value(INTERNAL, s, plan), s) for s in outputs]
         else:

@@ -6,6 +6,7 @@ import weakref
 
 from .. import shape as shapes
 
+FORM_LIMIT = 4096
 IN_BROWSER = sys.platform == "emscripten"
 
 
@@ -38,13 +39,32 @@ class device:
         return f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")
 
 
+class Form:
+    """What storages of one size and dtype have in common; ``idle`` is the list of free buffers that they come from and return to."""
+    __slots__ = ("device", "dtype", "numel", "size", "idle")
+
+    def __init__(self, device, dtype, numel, size=0, idle=None):
+        self.device, self.dtype, self.numel, self.size, self.idle = device, dtype, numel, size, idle
+
+
 class Storage:
     """Memory of ``numel`` elements on a device, shared by views. ``version`` counts in-place writes."""
-    __slots__ = ("device", "dtype", "numel", "buffer", "size", "version", "__weakref__")
+    __slots__ = ("form", "buffer", "version", "__weakref__")
 
-    def __init__(self, device, dtype, numel, buffer, size=0):
-        self.device, self.dtype, self.numel, self.buffer, self.size = device, dtype, numel, buffer, size
-        self.version = 0
+    def __init__(self, form, buffer):
+        self.form, self.buffer, self.version = form, buffer, 0
+
+    @property
+    def device(self):
+        return self.form.device
+
+    @property
+    def dtype(self):
+        return self.form.dtype
+
+    @property
+    def numel(self):
+        return self.form.numel
 
 
 class Meta:
@@ -74,10 +94,27 @@ def meta(shape, dtype, device, strides=None, offset=0) -> Meta:
 class Backend:
     """The interface that cpu.py and webgpu.py fill.
 
-    allocate(dtype, numel) -> Storage; write(storage, offset, data); read(storage) -> bytes of the whole storage in the
-    logical dtype; read_async likewise awaitable; run(plan, input storages, output storages, scalars); forget(plan).
+    form(dtype, numel) -> Form, with the checks of what the device can hold; allocate(dtype, numel) -> Storage;
+    write(storage, offset, data); read(storage) -> bytes of the whole storage in the logical dtype; read_async likewise awaitable.
+    launch(plan, input storages, scalars) -> [output storages]; run(plan, inputs, outputs, scalars) writes given storages; forget(plan);
+    program, replay and drop do the same for recorded programs.
     """
     type = ""
+
+    def __init__(self):
+        self._forms: dict = {}
+
+    def form(self, dtype, numel) -> Form:
+        """The Form of storages of ``numel`` elements."""
+        found = self._forms.get((dtype, numel))
+        if found is None:
+            if len(self._forms) >= FORM_LIMIT:
+                self._forms.clear()
+            found = self._forms[(dtype, numel)] = self.make_form(dtype, numel)
+        return found
+
+    def make_form(self, dtype, numel) -> Form:
+        return Form(self, dtype, numel)
 
     def __repr__(self):
         return f"device(type='{self.type}')"

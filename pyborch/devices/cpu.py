@@ -11,18 +11,21 @@ class Cpu(Backend):
     name = "numpy"
 
     def __init__(self):
+        super().__init__()
         import numpy
         self.np = numpy
         self.quiet = numpy.errstate(all="ignore")
-
-    def __repr__(self):
-        return "device(type='cpu')"
 
     def numpy_dtype(self, dtype):
         return self.np.dtype(dtype.name)
 
     def allocate(self, dtype, numel) -> Storage:
-        return Storage(self, dtype, numel, self.np.empty(numel, dtype.name))
+        return Storage(self.form(dtype, numel), self.np.empty(numel, dtype.name))
+
+    def launch(self, plan, storages, scalars) -> list:
+        outputs = [Storage(form, self.np.empty(form.numel, form.dtype.name)) for form in plan.forms]
+        self.run(plan, storages, outputs, scalars)
+        return outputs
 
     def write(self, storage, offset, data) -> None:
         """Copy bytes in the logical dtype (little-endian) to elements from ``offset`` on."""

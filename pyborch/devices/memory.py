@@ -10,54 +10,50 @@ def size_class(nbytes: int) -> int:
     return -(-nbytes // step) * step
 
 
+KEEP_BYTES = 64 << 20
+
+
 class Pool:
-    """Buffers are integers. ``free`` maps a size class to idle buffers; the device appends to it directly."""
+    """Buffers are integers, made and destroyed by the given functions. Storages take from and return to ``idle(size)`` themselves;
+    only a new buffer comes through here, and then idle memory beyond what is in use (and 64 MiB) is given up."""
 
-    def __init__(self, create, destroy, limit: int):
-        self.create, self.destroy, self.limit = create, destroy, limit
-        self.free: dict = {}
-        self.created_bytes = 0
-        self.live_count = 0
-        self.tick = 0
+    def __init__(self, make, destroy):
+        self.make, self.destroy = make, destroy
+        self._idle: dict = {}
+        self.reserved_bytes = 0
+        self.count = 0
 
-    def take(self, nbytes: int):
-        """(buffer, size class) of at least ``nbytes``."""
-        size = size_class(nbytes)
-        idle = self.free.get(size)
-        if idle:
-            return idle.pop(), size
-        if idle is None:
-            self.free[size] = []
-        if self.created_bytes + size > self.limit and self.idle_bytes():
-            self.trim()
-        self.created_bytes += size
-        self.live_count += 1
-        return self.create(size), size
+    def idle(self, size) -> list:
+        """The free buffers of a size class; the list stays the same object."""
+        return self._idle.setdefault(size, [])
+
+    def create(self, size):
+        """A new buffer of a size class."""
+        idle = self.idle_bytes()
+        allowed = max(KEEP_BYTES, self.reserved_bytes - idle)
+        if idle > allowed:
+            self.trim(allowed)
+        buffer = self.make(size)
+        self.reserved_bytes += size
+        self.count += 1
+        return buffer
 
     def idle_bytes(self) -> int:
-        return sum(size * len(idle) for size, idle in self.free.items())
+        """Bytes of all free buffers."""
+        return sum(size * len(idle) for size, idle in self._idle.items())
 
     def trim(self, keep_bytes: int = 0) -> None:
         """Destroy idle buffers, the largest first, until ``keep_bytes`` of them remain."""
         excess = self.idle_bytes() - keep_bytes
-        for size in sorted(self.free, reverse=True):
-            idle = self.free[size]
+        for size in sorted(self._idle, reverse=True):
+            idle = self._idle[size]
             while idle and excess > 0:
                 self.destroy(idle.pop())
-                self.created_bytes -= size
-                self.live_count -= 1
+                self.reserved_bytes -= size
+                self.count -= 1
                 excess -= size
-            if not idle:
-                del self.free[size]
-
-    def settle(self) -> None:
-        """Called once per submit: keep at most as much idle memory as is in use, and 64 MiB."""
-        idle = self.idle_bytes()
-        allowed = max(64 << 20, self.created_bytes - idle)
-        if idle > allowed:
-            self.trim(allowed)
 
     def stats(self) -> dict:
-        idle = self.idle_bytes()
-        return {"allocated_bytes": self.created_bytes - idle, "reserved_bytes": self.created_bytes, "buffers": self.live_count,
-                "idle_buffers": sum(len(v) for v in self.free.values())}
+        """allocated_bytes in use, reserved_bytes altogether, buffers, idle_buffers."""
+        return {"allocated_bytes": self.reserved_bytes - self.idle_bytes(), "reserved_bytes": self.reserved_bytes, "buffers": self.count,
+                "idle_buffers": sum(len(idle) for idle in self._idle.values())}

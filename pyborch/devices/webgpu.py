@@ -9,8 +9,8 @@ from pyodide.code import run_js  # type: ignore[import-not-found]
 from pyodide.ffi import JsException, can_run_sync, run_sync  # type: ignore[import-not-found]
 
 from ..errors import DeviceError, DeviceLost, SyncReadError
-from . import Backend, Storage, forget_backend
-from .memory import Pool
+from . import Backend, Form, Storage, forget_backend
+from .memory import Pool, size_class
 
 LIMITS = ("maxBufferSize maxStorageBufferBindingSize maxStorageBuffersPerShaderStage maxComputeWorkgroupStorageSize "
           "maxComputeInvocationsPerWorkgroup maxComputeWorkgroupSizeX maxComputeWorkgroupSizeY maxComputeWorkgroupsPerDimension "
@@ -26,10 +26,7 @@ class GpuStorage(Storage):
     __slots__ = ()
 
     def __del__(self):
-        try:
-            self.device.pool.free[self.size].append(self.buffer)
-        except KeyError:
-            self.device.pool.free[self.size] = [self.buffer]
+        self.form.idle.append(self.buffer)
 
 
 def _word(value, kind) -> int:
@@ -59,33 +56,42 @@ class WebGpu(Backend):
     type = "webgpu"
 
     def __init__(self, bridge, info):
+        super().__init__()
         self.bridge, self.info = bridge, info
         self.limits, self.features = info["limits"], set(info["features"])
         words = " ".join(info[k] for k in ("vendor", "architecture", "device", "description")).strip()
         self.name = info["description"] or words or "unknown adapter"
         self.software = info["fallback"] or any(word in words.lower() for word in SOFTWARE)
         self.has_f16 = "shader-f16" in self.features
-        self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer, 1 << 62)
+        self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer)
         self._run, self._replay = bridge.run, bridge.replay
         self._kernel_text: dict = {}
         self.plan_count = 0
 
     # memory
-    def allocate(self, dtype, numel) -> Storage:
-        """Memory for ``numel`` elements; DeviceError where one buffer cannot hold them."""
+    def make_form(self, dtype, numel) -> Form:
+        """DeviceError where one buffer cannot hold it, TypeError where the device lacks the dtype."""
+        if not dtype.wgsl:
+            raise TypeError("Cannot convert a tensor to float64 dtype on webgpu as WGSL doesn't support float64. Please use float32 instead.")
+        if dtype.wgsl == "f16" and not self.has_f16:
+            raise TypeError(f"webgpu: this adapter ({self.name}) has no shader-f16, so there are no float16 tensors on it; use float32")
         nbytes = numel * (2 if dtype.wgsl == "f16" else 4)
         if nbytes > self.limits["maxStorageBufferBindingSize"]:
             raise DeviceError(f"webgpu: a tensor of {numel} {dtype.name} elements needs {nbytes} bytes in one buffer, "
                               f"this adapter allows {self.limits['maxStorageBufferBindingSize']}")
-        if dtype.wgsl == "f16" and not self.has_f16:
-            raise TypeError(f"webgpu: this adapter ({self.name}) has no shader-f16, so there are no float16 tensors on it; use float32")
-        if not dtype.wgsl:
-            raise TypeError("Cannot convert a tensor to float64 dtype on webgpu as WGSL doesn't support float64. Please use float32 instead.")
+        size = size_class(nbytes)
+        return Form(self, dtype, numel, size, self.pool.idle(size))
+
+    def allocate(self, dtype, numel) -> Storage:
+        """Memory for ``numel`` elements."""
+        form = self.form(dtype, numel)
+        return GpuStorage(form, form.idle.pop() if form.idle else self._new_buffer(form.size))
+
+    def _new_buffer(self, size):
         try:
-            buffer, size = self.pool.take(nbytes)
+            return self.pool.create(size)
         except JsException as error:
             raise self._translate(error) from None
-        return GpuStorage(self, dtype, numel, buffer, size)
 
     def write(self, storage, offset, data) -> None:
         """Copy bytes in the logical dtype to elements from ``offset`` on; OverflowError for int64 values outside int32."""
@@ -155,18 +161,29 @@ class WebGpu(Backend):
             found = kernel.ids[self] = self.bridge.kernel(kernel.label, text, kernel.access, words * 4)
         return found
 
+    def launch(self, plan, storages, scalars) -> list:
+        """Run a plan into new storages: one FFI call."""
+        outputs = []
+        for form in plan.forms:
+            idle = form.idle
+            outputs.append(GpuStorage(form, idle.pop() if idle else self._new_buffer(form.size)))
+        if plan.steps:
+            if plan.temps:
+                self.run(plan, storages, outputs, scalars)
+            else:
+                try:
+                    self._run(plan.handle, *[s.buffer for s in storages], *[s.buffer for s in outputs], *scalars)
+                except JsException as error:
+                    raise self._translate(error) from None
+        return outputs
+
     def run(self, plan, inputs, outputs, scalars) -> None:
+        """Run a plan that writes given storages."""
         if not plan.steps:
             return
-        buffers = [s.buffer for s in inputs]
-        for s in outputs:
-            buffers.append(s.buffer)
+        temps = [self.allocate(m.dtype, m.numel) for m in plan.temps]
         try:
-            if plan.temps:
-                temps = [self.allocate(m.dtype, m.numel) for m in plan.temps]
-                self._run(plan.handle, *buffers, *[t.buffer for t in temps], *scalars)
-            else:
-                self._run(plan.handle, *buffers, *scalars)
+            self._run(plan.handle, *[s.buffer for s in (*inputs, *outputs, *temps)], *scalars)
         except JsException as error:
             raise self._translate(error) from None
 

@@ -30,15 +30,6 @@ def copy_(self, src, non_blocking=False):
     return apply(OPS["_copy"], src, out=self, dtype=self.meta.dtype)
 
 
-def _refuse_bool_subtract(*operands):
-    kinds = [x.meta.dtype.name if hasattr(x, "meta") else type(x).__name__ for x in operands]
-    if kinds == ["bool", "bool"]:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
-    if "bool" in kinds:
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-                           "`logical_not()` operator instead.")
-
-
 _plain_add, _plain_sub = OPS["add"], OPS["sub"]
 
 
@@ -53,7 +44,6 @@ def add(input, other, *, alpha=1, out=None):
 @function(to="torch Tensor", samples=BINARY + [S(T(3, 4), T(4), alpha=2.5)])
 def sub(input, other, *, alpha=1, out=None):
     """input - alpha * other, elementwise; broadcasts and promotes."""
-    _refuse_bool_subtract(input, other)
     if alpha != 1:
         other = apply(OPS["mul"], other, alpha)
     return apply(_plain_sub, input, other, out=out)

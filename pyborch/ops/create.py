@@ -152,7 +152,7 @@ def from_numpy(ndarray):
     if backend.type != "cpu" or not ndarray.flags.c_contiguous or ndarray.dtype.name not in dtypes.BY_NAME or ndarray.dtype.byteorder == ">":
         return _from_array(ndarray, None, backend)
     dtype = dtypes.BY_NAME[ndarray.dtype.name]
-    storage = devices.Storage(backend, dtype, ndarray.size, ndarray.reshape(-1))
+    storage = devices.Storage(backend.form(dtype, ndarray.size), ndarray.reshape(-1))
     return state.tensor(storage, devices.meta(ndarray.shape, dtype, backend))
 
 

@@ -15,6 +15,17 @@ WHOLE = [S(T(3, 4, dtype="int64", low=-9, high=9), T(4, dtype="int64", low=1, hi
 EQUALS = [S(T(3, 4, low=-2, high=2, dtype="int64"), T(3, 4, low=-2, high=2, dtype="int64")), S(T(3, 4), T(4)), S(T(3, 4), 0.25)]
 LOGIC = [S(T(3, 4, dtype="bool"), T(4, dtype="bool")), S(T(3, 4), T(3, 1, dtype="bool"))]
 
+
+
+def _refuse_bool_subtract(dtypes, numbers):
+    kinds = [*dtypes, *numbers]
+    if kinds == ["bool", "bool"]:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
+    if "bool" in kinds:
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+                           "`logical_not()` operator instead.")
+
+
 # arithmetic
 pointwise("clone", lambda m, x: x, grad={"x": lambda m, g: g}, samples=UNARY + [S(INTEGERS)], inplace=False)
 pointwise("neg", lambda m, x: -x, grad={"x": lambda m, g: -g}, samples=UNARY + [S(INTEGERS)])
@@ -23,7 +34,7 @@ pointwise("sign", lambda m, x: m.where(m.isnan(x), x, m.where(x > 0, 1, m.where(
           samples=UNARY + [S(INTEGERS)])
 pointwise("square", lambda m, x: x * x, grad={"x": lambda m, g, x: g * (x + x)}, samples=UNARY + [S(INTEGERS)])
 pointwise("add", lambda m, a, b: a + b, grad={"a": lambda m, g: g, "b": lambda m, g: g}, to="")
-pointwise("sub", lambda m, a, b: a - b, grad={"a": lambda m, g: g, "b": lambda m, g: -g}, to="")
+pointwise("sub", lambda m, a, b: a - b, grad={"a": lambda m, g: g, "b": lambda m, g: -g}, to="", check=_refuse_bool_subtract)
 pointwise("mul", lambda m, a, b: a * b, grad={"a": lambda m, g, b: g * b, "b": lambda m, g, a: g * a},
           samples=BINARY + [S(T(3, 4, dtype="bool"), T(3, 4)), S(T(3, dtype="bool"), T(3, dtype="bool"))])
 pointwise("true_divide", lambda m, a, b: a / b, kind="float",

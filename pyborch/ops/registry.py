@@ -117,7 +117,8 @@ class Pointwise(Op):
     run = None
     table = OPS
 
-    def __init__(self, name, formula=None, wgsl=None, numpy=None, kind="arith", args=None, grad=None, fixed=()):
+    def __init__(self, name, formula=None, wgsl=None, numpy=None, kind="arith", args=None, grad=None, fixed=(), check=None):
+        self.check = check
         self.name, self.formula, self.wgsl, self.numpy, self.kind = name, formula, wgsl, numpy, kind
         if formula is not None:
             args = input_names(formula)[1:]
@@ -135,6 +136,8 @@ class Pointwise(Op):
 
     def infer(self, metas, layout, numbers, params):
         """Broadcast shape and result dtypes."""
+        if self.check is not None:
+            self.check([m.dtype.name for m in metas], [t.__name__ for t in numbers])
         return [(shapes.broadcast(*[m.shape for m in metas]), d) for d in self.result_dtypes(metas, numbers, params)]
 
     def result_dtypes(self, metas, numbers, params):
@@ -258,13 +261,14 @@ TENSOR_MATH = formula.TensorMath(OPS)
 
 
 def pointwise(name, formula=None, *, wgsl=None, numpy=None, kind="arith", args=None, grad=None, samples=(), to="torch Tensor",
-              inplace=True, fixed=(), public=None, doc=""):
+              inplace=True, fixed=(), public=None, doc="", check=None):
     """Register an elementwise op and its public function (and ``name_`` in place on Tensor).
 
     ``kind``: arith (promotes), float (integers become the default float), compare (result bool), bool (logical), cast.
     ``fixed`` gives operands a WGSL type of their own, as ``{"condition": "bool"}``. ``public`` replaces the generated function.
+    ``check(dtype names, number type names)`` may raise for combinations that PyTorch refuses.
     """
-    op = Pointwise(name, formula, wgsl, numpy, kind, args, grad, fixed)
+    op = Pointwise(name, formula, wgsl, numpy, kind, args, grad, fixed, check)
     call = public or _generated(op)
     call.__name__ = call.__qualname__ = name
     call.__doc__ = call.__doc__ or doc or f"Elementwise {name}: broadcasts, same shape and dtype rules as torch.{name}."

@@ -364,13 +364,39 @@ def sum_windows(g, shape, dim, step):
     return total
 
 
+def _memory_like(base_meta, like):
+    """Zeros that a base with ``base_meta`` can lie in, from offset 0."""
+    extent = 1 + sum((n - 1) * s for n, s in zip(base_meta.shape, base_meta.strides)) if base_meta.numel else 0
+    return like.new_zeros((extent,))
+
+
+def _as_base(g, base_meta):
+    """``g`` in the memory layout of a base, from offset 0."""
+    if base_meta.contiguous:
+        return g.contiguous()
+    laid = view(_memory_like(base_meta, g), base_meta.shape, base_meta.strides, 0)
+    laid.copy_(g)
+    return laid
+
+
 def scatter_view(g, base_meta, view_meta):
     """The gradient of a base: ``g`` where the view lies, zero elsewhere."""
     overlapping = [d for d, (n, s) in enumerate(zip(view_meta.shape, view_meta.strides)) if s == 0 and n > 1]
     if overlapping:
         g = g.sum(overlapping, keepdim=True)
-    extent = 1 + sum((n - 1) * s for n, s in zip(base_meta.shape, base_meta.strides)) if base_meta.numel else 0
-    flat = g.new_zeros((extent,))
-    target = view(flat, g.shape, view_meta.strides, view_meta.offset - base_meta.offset)
-    target.copy_(g)
+    flat = _memory_like(base_meta, g)
+    view(flat, g.shape, view_meta.strides, view_meta.offset - base_meta.offset).copy_(g)
     return view(flat, base_meta.shape, base_meta.strides, 0)
+
+
+def read_view(g, base_meta, view_meta):
+    """The part of a base's gradient that lies in a view of it."""
+    g = _as_base(g, base_meta)
+    return view(g, view_meta.shape, view_meta.strides, g.meta.offset + view_meta.offset - base_meta.offset)
+
+
+def clear_view(g, base_meta, view_meta):
+    """A base's gradient with zeros in a view of it."""
+    g = _as_base(g.clone(), base_meta)
+    view(g, view_meta.shape, view_meta.strides, g.meta.offset + view_meta.offset - base_meta.offset).zero_()
+    return g
