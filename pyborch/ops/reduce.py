@@ -31,20 +31,13 @@ def _dims(input, dim):
     return shapes.normalize_dims(dim, len(input.meta.shape))
 
 
-def _load(dtype):
-    """An element as the type that a recipe works in: bool as bool, small floats as f32."""
-    if dtype.name == "bool":
-        return lambda text: f"({text} != 0u)"
-    return (lambda text: f"f32({text})") if dtype.kind == "f" else lambda text: text
-
-
 def reduction(name, recipe_of, reference, grad=None, dtype_of=None):
     """An Op over ``dims`` and ``keepdim``; ``recipe_of(dtype)`` gives its WGSL."""
     def shape(x, *, dims, keepdim):
         return reduced_shape(x.shape, dims, keepdim), dtype_of(x.dtype) if dtype_of else x.dtype
 
     def run(plan, x, y, *, dims, keepdim):
-        plan_reduce(plan, x, [y], dims, recipe_of(x.meta.dtype), _load(x.meta.dtype))
+        plan_reduce(plan, [x], [y], dims, recipe_of(x.meta.dtype))
     return Op(name, shape, run, reference, grad)
 
 
@@ -175,7 +168,7 @@ def sum_to_size(self, *size):
     if size == shape:
         return self
     lead = len(shape) - len(size)
-    if lead < 0 or any(n != shape[lead + i] and n != 1 for i, n in enumerate(size)):
+    if lead < 0 or [n for i, n in enumerate(size) if n != shape[lead + i] and n != 1]:
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
     dims = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(size) if n == 1 and shape[lead + i] != 1)
     summed = apply(SUM, self, dims=dims, keepdim=True) if dims else self

@@ -1,0 +1,63 @@
+// Matrix multiply without workgroup memory: a thread computes ROWS (1 or 4) rows of 4 columns in registers.
+// The 4 columns lie 4 apart, so that 4 neighbouring threads read neighbouring elements (a software adapter's SIMD lanes).
+// Grid: threads = splits * batches * row_tiles * col_tiles, 64 per group; col_tiles counts 4 for every 16 columns.
+// Best on a software adapter, and on hardware for single rows (depthwise convolution). Limits: indices below 2^31.
+alias ACC4 = vec4<ACC>;
+@compute @workgroup_size(64) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32) {
+  let i = group_index(wid, nwg) * 64u + lid;
+  let col_tiles = (p.cols + 15u) / 16u * 4u;
+  let row_tiles = (p.rows + ROWS - 1u) / ROWS;
+  let col_tile = i % col_tiles;
+  let rest = i / col_tiles;
+  let row = rest % row_tiles * ROWS;
+  let part = rest / row_tiles;
+  let batch = part % p.batches;
+  let split = part / p.batches;
+  if (split >= p.splits) { return; }
+  let col = col_tile / 4u * 16u + col_tile % 4u;
+  let last_col = p.cols - 1u;
+  let last_row = p.rows - 1u;
+  let b0 = b_row(batch, min(col, last_col));
+  let b1 = b_row(batch, min(col + 4u, last_col));
+  let b2 = b_row(batch, min(col + 8u, last_col));
+  let b3 = b_row(batch, min(col + 12u, last_col));
+  let a0 = a_row(batch, row);
+  let a1 = a_row(batch, min(row + 1u, last_row));
+  let a2 = a_row(batch, min(row + 2u, last_row));
+  let a3 = a_row(batch, min(row + 3u, last_row));
+  var c0 = ACC4();
+  var c1 = ACC4();
+  var c2 = ACC4();
+  var c3 = ACC4();
+  let first = split * p.chunk;
+  let last = min(p.outer, first + p.chunk);
+  for (var o = first; o < last; o++) {
+    let k0 = o / K1;
+    let k1 = o % K1;
+    for (var k2 = 0u; k2 < K2; k2++) {
+      let s = a_step(k0, k1, k2);
+      let t = b_step(k0, k1, k2);
+      let b = ACC4(b_load(b0 + t), b_load(b1 + t), b_load(b2 + t), b_load(b3 + t));
+      c0 += a_load(a0 + s) * b;
+      if (ROWS == 4u) {
+        c1 += a_load(a1 + s) * b;
+        c2 += a_load(a2 + s) * b;
+        c3 += a_load(a3 + s) * b;
+      }
+    }
+  }
+  put_row(split, batch, row, col, c0);
+  if (ROWS == 4u) {
+    put_row(split, batch, row + 1u, col, c1);
+    put_row(split, batch, row + 2u, col, c2);
+    put_row(split, batch, row + 3u, col, c3);
+  }
+}
+fn put_row(split: u32, batch: u32, row: u32, col: u32, c: ACC4) {
+  if (row >= p.rows) { return; }
+  if (col < p.cols) { put(split, batch, row, col, c.x); }
+  if (col + 4u < p.cols) { put(split, batch, row, col + 4u, c.y); }
+  if (col + 8u < p.cols) { put(split, batch, row, col + 8u, c.z); }
+  if (col + 12u < p.cols) { put(split, batch, row, col + 12u, c.w); }
+}
