@@ -59,9 +59,6 @@ def _visit(node, gs, send, found, wanted_edges, keep):
         for index, g in enumerate(gs):
             for t in wanted_edges.get((id(node), index), ()):
                 found[id(t)] = g
-    metas = getattr(node, "plan", None)
-    if metas is not None and None in gs:
-        gs = [state.tensor._zeros_like_meta(m) if g is None and m.dtype.kind == "f" else g for g, m in zip(gs, metas.outputs)]
     for edge, g in zip(node.edges, node.compute(gs)):
         if edge is not None and g is not None:
             send(edge, _fit(edge, g, node))

@@ -78,7 +78,7 @@ class Recipe:
 
 
 class OpNode(Node):
-    """A recorded op call; keeps only what its gradient rules name."""
+    """A recorded op call; keeps only what its gradient rules name. ``gs`` of a rule has None for outputs that no gradient reached."""
     __slots__ = ("op", "plan", "recipe", "saved", "params", "outputs", "versions")
 
     def __init__(self, op, plan, operands, params, results):

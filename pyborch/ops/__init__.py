@@ -1,2 +1,2 @@
 """Every operation as one record; importing this package fills the registry."""
-from . import activation, arithmetic, create, extremes, fill, join, matmul, pointwise, reduce, special, vector_norm, views  # noqa: F401
+from . import activation, arithmetic, create, extremes, fill, join, losses, norm, pointwise, reduce, softmax, special, vector_norm, views  # noqa: F401

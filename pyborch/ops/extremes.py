@@ -65,7 +65,7 @@ def _value_op(name, largest):
         return reduce.reduced_shape(x.shape, dims, keepdim), x.dtype
 
     def run(plan, x, y, *, dims, keepdim):
-        plan_reduce(plan, x, [y], dims, _recipe(x.meta.dtype, largest, "value"), reduce._load(x.meta.dtype))
+        plan_reduce(plan, [x], [y], dims, _recipe(x.meta.dtype, largest, "value"))
 
     def reference(np, x, *, dims, keepdim):
         return (np.max if largest else np.min)(x, dims, keepdims=keepdim)
@@ -83,7 +83,7 @@ def _index_op(name, largest, both):
         return [(where[0], x.dtype), where] if both else where
 
     def run(plan, x, *outputs, dims, keepdim):
-        plan_reduce(plan, x, list(outputs), dims, _recipe(x.meta.dtype, largest, "both" if both else "index"), reduce._load(x.meta.dtype))
+        plan_reduce(plan, [x], list(outputs), dims, _recipe(x.meta.dtype, largest, "both" if both else "index"))
 
     def reference(np, x, *, dims, keepdim):
         kept = [d for d in range(x.ndim) if d not in dims]
@@ -182,11 +182,14 @@ def _moments_numpy(np, x, *, dims, keepdim):
 
 def _moments_gradient(gs, x, ys, dims, keepdim):
     back = lambda t: reduce.restored(t, x.shape, dims, keepdim)  # noqa: E731
-    return back(gs[0]) * 2.0 * (x - back(ys[1])) + back(gs[1]) / reduce._count(x.shape, dims)
+    parts = [back(gs[0]) * 2.0 * (x - back(ys[1]))] if gs[0] is not None else []
+    if gs[1] is not None:
+        parts.append(back(gs[1]) / reduce._count(x.shape, dims))
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
 MOMENTS = Op("moments", _moments_shape,
-             lambda plan, x, m2, mean, *, dims, keepdim: plan_reduce(plan, x, [m2, mean], dims, VAR_RECIPE, reduce._load(x.meta.dtype)),
+             lambda plan, x, m2, mean, *, dims, keepdim: plan_reduce(plan, [x], [m2, mean], dims, VAR_RECIPE),
              _moments_numpy, {"x": _moments_gradient})
 VARS = [S(GRID), S(GRID, 1), S(GRID, (0, 2), keepdim=True), S(GRID, 1, correction=0), S(LONG, 1), S(LONG, 0), S(GRID, 1, unbiased=False)]
 

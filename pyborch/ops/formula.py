@@ -155,6 +155,9 @@ class TensorMath:
     def __init__(self, ops):
         self._ops = ops
 
+    def where(self, condition, a, b):
+        return self._ops["_where"].call(condition, a, b)
+
     def __getattr__(self, name):
         found = self._ops[name].call
         setattr(self, name, found)

@@ -146,9 +146,14 @@ def literal_of(value, dtype) -> str:
     return literal(value, dtype.compute)
 
 
+def plan_part(plan, op, inputs, outputs, params) -> None:
+    """Dispatch a pointwise op on operands inside another op's plan; ``params`` become constants of the kernel."""
+    part = kernels.Plan(op, tuple(x.meta for x in inputs), tuple(y.meta for y in outputs), (True,) * len(inputs), (), {})
+    plan_pointwise(part, op, inputs, outputs, (), params)
+    plan.steps += part.steps
+
+
 def copy(plan, source, target) -> None:
-    """Dispatch an elementwise copy (with a cast where dtypes differ) inside another op's plan."""
+    """Dispatch an elementwise copy inside another op's plan."""
     from .registry import OPS
-    step = kernels.Plan(OPS["clone"], (source.meta,), (target.meta,), (True,), (), {})
-    plan_pointwise(step, OPS["clone"], [kernels.Operand(source.meta, source.slot)], [kernels.Operand(target.meta, target.slot)], (), {})
-    plan.steps += step.steps
+    plan_part(plan, OPS["clone"], [source], [target], {})

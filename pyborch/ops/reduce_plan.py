@@ -6,27 +6,29 @@ from .. import shape as shapes
 
 
 class Recipe:
-    """The WGSL of a reduction: accumulator type ``a`` of ``words`` 4-byte words, and the bodies of its four functions.
+    """The WGSL of a reduction: accumulator type ``a`` of ``words`` 4-byte words, and the bodies of its functions.
 
-    ``take`` sees a (accumulator), v (the element as ``compute`` type), r (its index); ``merge`` sees a and b; ``finish`` sees a and n (the
-    count), one expression per output.
+    ``take`` sees a (accumulator), v (the element of the first input; v1, v2 of further ones) and r (its index); ``merge`` sees a and b;
+    ``finish`` sees a and n (the count), one expression per output. ``prepare`` may set private variables declared in ``struct`` from
+    c0, c1, ... (buffers indexed by output o).
     """
 
-    def __init__(self, a, words, start, take, merge, finish, struct=""):
-        self.a, self.words, self.start, self.take, self.merge, self.struct = a, words, start, take, merge, struct
+    def __init__(self, a, words, start, take, merge, finish, struct="", prepare=""):
+        self.a, self.words, self.start, self.take, self.merge, self.struct, self.prepare = a, words, start, take, merge, struct, prepare
         self.finish = finish if isinstance(finish, tuple) else (finish,)
 
 
-def plan_reduce(plan, x, outputs, dims, recipe, load) -> None:
-    """Add the dispatches of reducing ``dims`` of ``x`` into row-major ``outputs``; ``load(text)`` is an element as WGSL."""
-    m = x.meta
+def plan_reduce(plan, inputs, outputs, dims, recipe, per_output=()) -> None:
+    """Add the dispatches of reducing ``dims`` of ``inputs`` (of one geometry) into row-major ``outputs``; ``per_output`` operands are
+    row-major with an element per output."""
+    m = inputs[0].meta
     kept = [d for d in range(len(m.shape)) if d not in dims]
     kept_sizes, (kept_strides,) = shapes.collapse([m.shape[d] for d in kept], [[m.strides[d] for d in kept]])
     sizes, (strides,) = shapes.collapse([m.shape[d] for d in dims], [[m.strides[d] for d in dims]])
     count = shapes.numel(m.shape[d] for d in dims)
-    if len(sizes) > 2:
-        copied = _reduced_last(plan, x, kept, dims)
-        return plan_reduce(plan, copied, outputs, tuple(range(len(kept), len(m.shape))), recipe, load)
+    if len(sizes) > 2 or any(x.meta.strides != m.strides or x.meta.offset != m.offset for x in inputs):
+        copied = [_reduced_last(plan, x, kept, dims) for x in inputs]
+        return plan_reduce(plan, copied, outputs, tuple(range(len(kept), len(m.shape))), recipe, per_output)
     if len(sizes) == 2:
         (n0, n1), (s0, s1) = sizes, strides
     else:
@@ -35,15 +37,17 @@ def plan_reduce(plan, x, outputs, dims, recipe, load) -> None:
     lanes, strips = _split(plan.device.software, total, n0, n1)
     words = [total, strips, n0, n1, s0, s1, m.offset, count, *[w for pair in zip(kept_sizes, kept_strides) for w in pair]]
     groups = lambda rows: rows if lanes > 1 else -(-rows // 64)  # noqa: E731
+    types = [x.meta.dtype for x in inputs], [c.meta.dtype for c in per_output]
     if strips == 1:
-        kernel = _kernel(recipe, load, m.dtype, outputs, len(kept_sizes), lanes, False)
-        plan.dispatch(kernel, [x, *outputs], words, groups(total))
+        kernel = _assemble(recipe, types, [o.meta.dtype for o in outputs], len(kept_sizes), lanes, False)
+        plan.dispatch(kernel, [*inputs, *per_output, *outputs], words, groups(total))
         return None
     from ..dtypes import float32
     partial = plan.temp(total * strips * recipe.words, float32)
-    plan.dispatch(_kernel(recipe, load, m.dtype, outputs, len(kept_sizes), lanes, True), [x, partial], words, groups(total * strips))
+    plan.dispatch(_assemble(recipe, types, None, len(kept_sizes), lanes, False), [*inputs, *per_output, partial], words, groups(total * strips))
     lanes = 1 if plan.device.software or strips < 64 else 256
-    plan.dispatch(_second(recipe, outputs, lanes), [partial, *outputs], [total, 1, strips, 1, 1, 0, 0, count, total, strips], groups(total))
+    second = _assemble(recipe, types, [o.meta.dtype for o in outputs], 1, lanes, True)
+    plan.dispatch(second, [partial, *outputs], [total, 1, strips, 1, 1, 0, 0, count, total, strips], groups(total))
     return None
 
 
@@ -79,36 +83,43 @@ def _kept_text(rank):
     return fields, f"fn kept(o: u32) -> u32 {{ {' '.join(lines)} return at; }}"
 
 
-def _kernel(recipe, load, dtype, outputs, rank, lanes, partial):
-    return _assemble(recipe, dtype.wgsl, load("x"), [o.meta.dtype for o in outputs], rank, lanes, partial, recipe.take)
-
-
-def _second(recipe, outputs, lanes):
-    return _assemble(recipe, recipe.a, "x", [o.meta.dtype for o in outputs], 1, lanes, False, "let b = v; " + recipe.merge)
-
-
 _built: dict = {}
 
 
-def _assemble(recipe, stored, element, dtypes, rank, lanes, partial, take):
-    key = (recipe, stored, element, tuple(dtypes), rank, lanes, partial, take)
+def element(dtype, text) -> str:
+    """A stored element as the type that a recipe works in: bool as bool, floats as f32."""
+    if dtype.name == "bool":
+        return f"({text} != 0u)"
+    return f"f32({text})" if dtype.kind == "f" else text
+
+
+def _assemble(recipe, types, results, rank, lanes, second):
+    """The kernel; ``results`` None writes accumulators, ``second`` reads them."""
+    key = (recipe, tuple(map(tuple, types)), tuple(results) if results else None, rank, lanes, second)
     found = _built.get(key)
     if found is None:
-        fields, kept = _kept_text(rank)
-        results = [f"@group(0) @binding(1) var<storage, read_write> y: array<{recipe.a}>;"] if partial else [
-            f"@group(0) @binding({k + 1}) var<storage, read_write> y{k}: array<{d.wgsl}>;" for k, d in enumerate(dtypes)]
-        stores = "y[i] = a;" if partial else " ".join(f"y{k}[i] = {_stored(text, d)};" for k, (text, d) in enumerate(zip(recipe.finish, dtypes)))
-        parts = ["enable f16;" if stored == "f16" or any(d.wgsl == "f16" for d in dtypes) else "", kernels.source("prelude"),
-                 kernels.source("pointwise_functions"), recipe.struct, f"alias A = {recipe.a};", f"const LANES = {lanes}u;",
-                 f"@group(0) @binding(0) var<storage, read> x: array<{stored}>;", *results,
-                 kernels.source("reduce").replace("KEPT_FIELDS", fields), kept,
-                 f"fn start() -> A {{ {recipe.start} }}",
-                 f"fn take(a: A, x: {stored}, r: u32) -> A {{ let v = {element}; {take} }}",
-                 f"fn merge(a: A, b: A) -> A {{ {recipe.merge} }}",
-                 f"fn store(i: u32, a: A) {{ let n = p.start; {stores} }}",
-                 kernels.source("reduce_groups" if lanes > 1 else "reduce_threads")]
-        found = _built[key] = kernels.Kernel("reduce", "\n".join(parts))
+        found = _built[key] = kernels.Kernel("reduce", _text(recipe, types, results, rank, lanes, second))
     return found
+
+
+def _text(recipe, types, results, rank, lanes, second):
+    inputs, per_output = ((), ()) if second else types
+    fields, kept = _kept_text(rank)
+    names = [("read", "x", recipe.a)] if second else [("read", f"x{k or ''}", d.wgsl) for k, d in enumerate(inputs)]
+    names += [("read", f"c{k}", d.wgsl) for k, d in enumerate(per_output)]
+    names += [("read_write", "y", recipe.a)] if results is None else [("read_write", f"y{k}", d.wgsl) for k, d in enumerate(results)]
+    if second:
+        take = "let b = x[at]; " + recipe.merge
+    else:
+        take = " ".join(f"let v{k or ''} = {element(d, f'x{k or str()}[at]')};" for k, d in enumerate(inputs)) + recipe.take
+    stores = "y[i] = a;" if results is None else " ".join(f"y{k}[i] = {_stored(text, d)};" for k, (text, d) in enumerate(zip(recipe.finish, results)))
+    f16 = any(d.wgsl == "f16" for d in (*inputs, *per_output, *(results or ())))
+    return "\n".join([
+        "enable f16;" if f16 else "", kernels.source("prelude"), recipe.struct, f"alias A = {recipe.a};", f"const LANES = {lanes}u;",
+        *[f"@group(0) @binding({k}) var<storage, {access}> {name}: array<{stored}>;" for k, (access, name, stored) in enumerate(names)],
+        kernels.source("reduce").replace("KEPT_FIELDS", fields), kept, f"fn prepare(o: u32) {{ {'' if second else recipe.prepare} }}",
+        f"fn start() -> A {{ {recipe.start} }}", f"fn take(a: A, at: u32, r: u32) -> A {{ {take} }}", f"fn merge(a: A, b: A) -> A {{ {recipe.merge} }}",
+        f"fn store(i: u32, a: A) {{ let n = p.start; {stores} }}", kernels.source("reduce_groups" if lanes > 1 else "reduce_threads")])
 
 
 def _stored(text, dtype):
