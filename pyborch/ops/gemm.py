@@ -16,21 +16,25 @@ _built: dict = {}
 class Side:
     """One operand: ``fields`` {name: word} of Params (i32) and the bodies of its functions.
 
-    ``row`` sees batch and row (all i32) and returns vec3<i32>(address, y, x); ``step`` sees k0, k1, k2; ``inside`` is the condition on
-    ``at`` under which there is an element ("" where always). ``fast``: neighbouring steps are neighbours in memory.
+    ``row`` sees batch and row (all i32) and returns an address (i32), or with ``inside`` vec3<i32>(address, y, x); ``step`` sees k0, k1, k2
+    and returns what is added to that; ``inside`` is the condition on ``at`` under which there is an element ("" where always).
+    ``address`` replaces ``at.x`` in the read; ``fast``: neighbouring steps are neighbours in memory.
     """
-    __slots__ = ("operand", "fields", "row", "step", "inside", "fast")
+    __slots__ = ("operand", "fields", "row", "step", "inside", "address", "fast")
 
-    def __init__(self, operand, fields, row, step, inside="", fast=False):
+    def __init__(self, operand, fields, row, step, inside="", address="", fast=False):
         self.operand, self.fields, self.row, self.step, self.inside, self.fast = operand, fields, row, step, inside, fast
+        self.address = address or ("at.x" if inside else "at")
 
     def text(self, name, acc):
-        element = f"{acc}({name}[u32(at.x)])"
+        t = "vec3<i32>" if self.inside else "i32"
+        element = f"{acc}({name}[u32({self.address})])"
         load = f"if ({self.inside}) {{ return {element}; }} return {acc}(0);" if self.inside else f"return {element};"
         return "\n".join([
-            f"fn {name}_row(ubatch: u32, urow: u32) -> vec3<i32> {{ let batch = i32(ubatch); let row = i32(urow); {self.row} }}",
-            f"fn {name}_step(u0: u32, u1: u32, u2: u32) -> vec3<i32> {{ let k0 = i32(u0); let k1 = i32(u1); let k2 = i32(u2); {self.step} }}",
-            f"fn {name}_load(at: vec3<i32>) -> {acc} {{ {load} }}"])
+            f"alias {name.upper()}_AT = {t};",
+            f"fn {name}_row(ubatch: u32, urow: u32) -> {t} {{ let batch = i32(ubatch); let row = i32(urow); {self.row} }}",
+            f"fn {name}_step(u0: u32, u1: u32, u2: u32) -> {t} {{ let k0 = i32(u0); let k1 = i32(u1); let k2 = i32(u2); {self.step} }}",
+            f"fn {name}_load(at: {t}) -> {acc} {{ {load} }}"])
 
 
 class Result:
@@ -83,7 +87,7 @@ def _choose(device, size):
     """(variant, splits). A variant is ("threads", rows) or ("tiles", rows, cols per thread, depth)."""
     outer, steps = size.steps[0] * size.steps[1], size.steps[0] * size.steps[1] * size.steps[2]
     if device.software:
-        variant = ("threads", 4 if size.rows > 1 else 1)
+        variant = ("threads", 8 if size.rows > 4 else 4 if size.rows > 1 else 1)
         return variant, _splits(_groups(variant, size, 1), 8, outer, steps, 256)
     if size.rows <= 2:
         variant = ("threads", 1)
@@ -121,6 +125,8 @@ def _kernel(variant, steps, a, b, result, acc):
         parts.append(result.text(acc))
         stored += [("bias", result.bias)] if result.bias is not None else []
         output, fields = result.operand.meta.dtype.wgsl, [*fields, *result.fields]
+    multiply = "fma(ACC4(a), b, c)" if acc == "f32" else "a * b + c"
+    parts.append(f"alias ACC4 = vec4<ACC>; fn mad(a: ACC, b: ACC4, c: ACC4) -> ACC4 {{ return {multiply}; }}")
     consts = [f"const K1 = {steps[1]}u;", f"const K2 = {steps[2]}u;"]
     if variant[0] == "threads":
         consts.append(f"const ROWS = {variant[1]}u;")

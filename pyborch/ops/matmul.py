@@ -109,8 +109,8 @@ def _batch_fields(name, sizes, strides):
 
 def _side(operand, name, sizes, strides, row, step):
     fields = {f"{name}_offset": operand.meta.offset, f"{name}_row": row, f"{name}_step": step, **_batch_fields(name, sizes, strides)}
-    text = _batch_text(name, sizes, f"p.{name}_offset + row * p.{name}_row") + " return vec3<i32>(at, 0, 0);"
-    return Side(operand, fields, text, f"return vec3<i32>(k0 * p.{name}_step, 0, 0);", fast=step == 1)
+    text = _batch_text(name, sizes, f"p.{name}_offset + row * p.{name}_row") + " return at;"
+    return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1)
 
 
 def _renamed(side, name):

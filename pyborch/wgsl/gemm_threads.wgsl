@@ -1,8 +1,7 @@
-// Matrix multiply without workgroup memory: a thread computes ROWS (1 or 4) rows of 4 columns in registers.
+// Matrix multiply without workgroup memory: a thread computes ROWS (1, 4 or 8) rows of 4 columns in registers.
 // The 4 columns lie 4 apart, so that 4 neighbouring threads read neighbouring elements (a software adapter's SIMD lanes).
 // Grid: threads = splits * batches * row_tiles * col_tiles, 64 per group; col_tiles counts 4 for every 16 columns.
 // Best on a software adapter, and on hardware for single rows (depthwise convolution). Limits: indices below 2^31.
-alias ACC4 = vec4<ACC>;
 @compute @workgroup_size(64) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
     @builtin(local_invocation_index) lid: u32) {
   let i = group_index(wid, nwg) * 64u + lid;
@@ -26,32 +25,72 @@ alias ACC4 = vec4<ACC>;
   let a1 = a_row(batch, min(row + 1u, last_row));
   let a2 = a_row(batch, min(row + 2u, last_row));
   let a3 = a_row(batch, min(row + 3u, last_row));
+  let a4 = a_row(batch, min(row + 4u, last_row));
+  let a5 = a_row(batch, min(row + 5u, last_row));
+  let a6 = a_row(batch, min(row + 6u, last_row));
+  let a7 = a_row(batch, min(row + 7u, last_row));
   var c0 = ACC4();
   var c1 = ACC4();
   var c2 = ACC4();
   var c3 = ACC4();
+  var c4 = ACC4();
+  var c5 = ACC4();
+  var c6 = ACC4();
+  var c7 = ACC4();
   let first = split * p.chunk;
   let last = min(p.outer, first + p.chunk);
-  for (var o = first; o < last; o++) {
-    let k0 = o / K1;
-    let k1 = o % K1;
-    for (var k2 = 0u; k2 < K2; k2++) {
-      let s = a_step(k0, k1, k2);
-      let t = b_step(k0, k1, k2);
+  if (K1 * K2 == 1u) {
+    for (var o = first; o < last; o++) {
+      let s = a_step(o, 0u, 0u);
+      let t = b_step(o, 0u, 0u);
       let b = ACC4(b_load(b0 + t), b_load(b1 + t), b_load(b2 + t), b_load(b3 + t));
-      c0 += a_load(a0 + s) * b;
-      if (ROWS == 4u) {
-        c1 += a_load(a1 + s) * b;
-        c2 += a_load(a2 + s) * b;
-        c3 += a_load(a3 + s) * b;
+      c0 = mad(a_load(a0 + s), b, c0);
+      if (ROWS >= 4u) {
+        c1 = mad(a_load(a1 + s), b, c1);
+        c2 = mad(a_load(a2 + s), b, c2);
+        c3 = mad(a_load(a3 + s), b, c3);
+      }
+      if (ROWS == 8u) {
+        c4 = mad(a_load(a4 + s), b, c4);
+        c5 = mad(a_load(a5 + s), b, c5);
+        c6 = mad(a_load(a6 + s), b, c6);
+        c7 = mad(a_load(a7 + s), b, c7);
+      }
+    }
+  } else {
+    for (var o = first; o < last; o++) {
+      let k0 = o / K1;
+      let k1 = o % K1;
+      for (var k2 = 0u; k2 < K2; k2++) {
+        let s = a_step(k0, k1, k2);
+        let t = b_step(k0, k1, k2);
+        let b = ACC4(b_load(b0 + t), b_load(b1 + t), b_load(b2 + t), b_load(b3 + t));
+        c0 = mad(a_load(a0 + s), b, c0);
+        if (ROWS >= 4u) {
+          c1 = mad(a_load(a1 + s), b, c1);
+          c2 = mad(a_load(a2 + s), b, c2);
+          c3 = mad(a_load(a3 + s), b, c3);
+        }
+        if (ROWS == 8u) {
+          c4 = mad(a_load(a4 + s), b, c4);
+          c5 = mad(a_load(a5 + s), b, c5);
+          c6 = mad(a_load(a6 + s), b, c6);
+          c7 = mad(a_load(a7 + s), b, c7);
+        }
       }
     }
   }
   put_row(split, batch, row, col, c0);
-  if (ROWS == 4u) {
+  if (ROWS >= 4u) {
     put_row(split, batch, row + 1u, col, c1);
     put_row(split, batch, row + 2u, col, c2);
     put_row(split, batch, row + 3u, col, c3);
+  }
+  if (ROWS == 8u) {
+    put_row(split, batch, row + 4u, col, c4);
+    put_row(split, batch, row + 5u, col, c5);
+    put_row(split, batch, row + 6u, col, c6);
+    put_row(split, batch, row + 7u, col, c7);
   }
 }
 fn put_row(split: u32, batch: u32, row: u32, col: u32, c: ACC4) {

@@ -23,8 +23,8 @@ fn b_r(lid: u32, n: u32) -> u32 { if (B_FAST) { return (lid + n * 256u) / DEPTH;
   if (split >= p.splits) { return; }
   let first_col = g % col_tiles * BC;
   let first_row = g / col_tiles % row_tiles * BR;
-  var at_a: array<vec3<i32>, NA>;
-  var at_b: array<vec3<i32>, NB>;
+  var at_a: array<A_AT, NA>;
+  var at_b: array<B_AT, NB>;
   for (var n = 0u; n < NA; n++) { at_a[n] = a_row(batch, min(first_row + a_r(lid, n), p.rows - 1u)); }
   for (var n = 0u; n < NB; n++) { at_b[n] = b_row(batch, min(first_col + b_r(lid, n), p.cols - 1u)); }
   var c: array<array<ACC, TC>, TR>;

@@ -1,0 +1,204 @@
+"""Convolutions over (N, C, H, W). The three ops are the derivatives of one trilinear form of (x, w, u), u being shaped like the output:
+CONVOLVE gives u's, TRANSPOSED x's and WEIGHTS w's, so that each one's gradients are the other two."""
+from __future__ import annotations
+
+from ..autograd import apply
+from . import pointwise_plan
+from .gemm import Product, Result, Side, plan_product
+from .matmul import upcast
+from .registry import Op
+
+INSIDE = "u32(at.y) < u32(p.b_h) && u32(at.z) < u32(p.b_w)"
+
+
+# shapes: ``size`` is the height and width of the result
+def _convolve_shape(x, w, b, *, stride, padding, dilation, groups, size):
+    return (x.shape[0], w.shape[0], *size), x.dtype
+
+
+def _transposed_shape(x, w, b, *, stride, padding, dilation, groups, size):
+    return (x.shape[0], w.shape[1] * groups, *size), x.dtype
+
+
+def _weights_shape(u, x, *, stride, padding, dilation, groups, size):
+    return (u.shape[1], x.shape[1] // groups, *size), x.dtype
+
+
+# numpy: patches of the image as a matrix
+def _patches(np, x, kernel, stride, padding, dilation, groups, size):
+    """(groups, channels * taps, images * positions) of the values that meet each tap."""
+    n, c, h, w = x.shape
+    need = [(size[i] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - padding[i] - x.shape[2 + i] for i in (0, 1)]
+    if any(padding) or max(need) > 0:
+        x = np.pad(x, ((0, 0), (0, 0), (padding[0], max(0, need[0])), (padding[1], max(0, need[1]))))
+    sn, sc, sh, sw = x.strides
+    view = np.lib.stride_tricks.as_strided(x, (c, *kernel, n, *size), (sc, sh * dilation[0], sw * dilation[1], sn, sh * stride[0], sw * stride[1]))
+    return np.ascontiguousarray(view).reshape(groups, c // groups * kernel[0] * kernel[1], n * size[0] * size[1])
+
+
+def _grouped(u, groups):
+    """(N, C, H, W) as (groups, C / groups, N * H * W)."""
+    n, c, h, w = u.shape
+    return u.transpose(1, 0, 2, 3).reshape(groups, c // groups, n * h * w)
+
+
+def _convolve_numpy(np, x, w, b, *, stride, padding, dilation, groups, size):
+    x, w, b = upcast(np, x, w, b)
+    patches = _patches(np, x, w.shape[2:], stride, padding, dilation, groups, size)
+    y = np.matmul(w.reshape(groups, w.shape[0] // groups, -1), patches).reshape(w.shape[0], x.shape[0], *size).transpose(1, 0, 2, 3)
+    return y if b is None else y + b[:, None, None]
+
+
+def _weights_numpy(np, u, x, *, stride, padding, dilation, groups, size):
+    u, x = upcast(np, u, x)
+    patches = _patches(np, x, size, stride, padding, dilation, groups, u.shape[2:])
+    return np.matmul(_grouped(u, groups), patches.transpose(0, 2, 1)).reshape(u.shape[1], x.shape[1] // groups, *size)
+
+
+def _transposed_numpy(np, x, w, b, *, stride, padding, dilation, groups, size):
+    x, w, b = upcast(np, x, w, b)
+    (n, c, h, wide), (_, out, kh, kw) = x.shape, w.shape
+    spread = np.matmul(w.reshape(groups, c // groups, out * kh * kw).transpose(0, 2, 1), _grouped(x, groups))
+    spread = spread.reshape(groups * out, kh, kw, n, h, wide)
+    need = [max(size[i] + padding[i], (x.shape[2 + i] - 1) * stride[i] + (w.shape[2 + i] - 1) * dilation[i] + 1) for i in (0, 1)]
+    y = np.zeros((groups * out, n, *need), spread.dtype)
+    for i in range(kh):
+        for j in range(kw):
+            top, left = i * dilation[0], j * dilation[1]
+            y[:, :, top:top + (h - 1) * stride[0] + 1:stride[0], left:left + (wide - 1) * stride[1] + 1:stride[1]] += spread[:, i, j]
+    y = y[:, :, padding[0]:padding[0] + size[0], padding[1]:padding[1] + size[1]].transpose(1, 0, 2, 3)
+    return y if b is None else y + b[:, None, None]
+
+
+# GPU: implicit matrix products
+def _into(plan, y, fill):
+    """Run ``fill`` with a row-major result."""
+    if y.meta.contiguous:
+        return fill(y)
+    result = plan.temp(y.meta.shape, y.meta.dtype)
+    fill(result)
+    pointwise_plan.copy(plan, result, y)
+    return None
+
+
+def _image_result(y, bias, groups):
+    """Rows are channels of a group, columns are images and positions."""
+    fields = {"y_offset": y.meta.offset, "y_plane": y.meta.shape[2] * y.meta.shape[3], "y_channels": y.meta.shape[1]}
+    channel = "batch * i32(p.rows) + row"
+    address = f"p.y_offset + (col / p.y_plane * p.y_channels + {channel}) * p.y_plane + col % p.y_plane"
+    if bias is not None:
+        fields.update({"c_offset": bias.meta.offset, "c_step": bias.meta.strides[0]})
+    return Result(y, fields, address, bias, f"p.c_offset + ({channel}) * p.c_step")
+
+
+def _convolve_run(plan, x, w, b, y, **where):
+    x, w = plan.contiguous(x), plan.contiguous(w)
+    _into(plan, y, lambda result: _plan_convolve(plan, x, w, b, result, **where))
+
+
+def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
+    out, channels, kh, kw = w.meta.shape
+    n, _, h, wide = x.meta.shape
+    taps = channels * kh * kw
+    a = Side(w, {"a_offset": w.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {taps};", f"return k0 * {kh * kw} + k1 * {kw} + k2;",
+             fast=True)
+    fields = {"b_offset": x.meta.offset, "b_images": x.meta.shape[1] * h * wide, "b_group": channels * h * wide, "b_h": h, "b_w": wide,
+              "b_out": size[0] * size[1], "b_out_w": size[1]}
+    row = (f"let at = row % p.b_out; let y = at / p.b_out_w * {stride[0]} - {padding[0]}; let x = at % p.b_out_w * {stride[1]} - {padding[1]}; "
+           "let start = p.b_offset + row / p.b_out * p.b_images + batch * p.b_group + y * p.b_w + x;")
+    step = f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; let advance = k0 * p.b_h * p.b_w + dy * p.b_w + dx;"
+    bsides = _padded(x, fields, row, step, not any(padding) and _fits((h, wide), size, stride, (kh, kw), dilation))
+    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], (channels, kh, kw)), a, bsides, _image_result(y, b, groups))
+
+
+def _fits(have, size, stride, kernel, dilation):
+    return all((size[i] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] < have[i] for i in (0, 1))
+
+
+def _padded(x, fields, row, step, fits, fast=False):
+    """The side that reads an image, with the tests of its borders only where they are needed."""
+    if fits:
+        return Side(x, fields, row + " return start;", step + " return advance;", fast=fast)
+    return Side(x, fields, row + " return vec3<i32>(start, y, x);", step + " return vec3<i32>(advance, dy, dx);", INSIDE, fast=fast)
+
+
+def _weights_run(plan, u, x, y, **where):
+    u, x = plan.contiguous(u), plan.contiguous(x)
+    _into(plan, y, lambda result: _plan_weights(plan, u, x, result, **where))
+
+
+def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
+    out, channels, kh, kw = y.meta.shape
+    n, _, oh, ow = u.meta.shape
+    _, _, h, wide = x.meta.shape
+    a = Side(u, {"a_offset": u.meta.offset, "a_images": u.meta.shape[1] * oh * ow},
+             f"return p.a_offset + (batch * i32(p.rows) + row) * {oh * ow};", f"return k0 * p.a_images + k1 * {ow} + k2;", fast=True)
+    fields = {"b_offset": x.meta.offset, "b_images": x.meta.shape[1] * h * wide, "b_group": channels * h * wide, "b_h": h, "b_w": wide}
+    row = (f"let tap = row % {kh * kw}; let y = tap / {kw} * {dilation[0]} - {padding[0]}; let x = tap % {kw} * {dilation[1]} - {padding[1]}; "
+           f"let start = p.b_offset + batch * p.b_group + row / {kh * kw} * p.b_h * p.b_w + y * p.b_w + x;")
+    step = f"let dy = k1 * {stride[0]}; let dx = k2 * {stride[1]}; let advance = k0 * p.b_images + dy * p.b_w + dx;"
+    b = _padded(x, fields, row, step, not any(padding) and _fits((h, wide), (oh, ow), stride, size, dilation), stride[1] == 1)
+    result = Result(y, {"y_offset": y.meta.offset}, "p.y_offset + (batch * i32(p.rows) + row) * i32(p.cols) + col")
+    steps = (n, oh, ow) if n * oh * ow else (0, 1, 1)
+    plan_product(plan, Product(groups, out // groups, channels * kh * kw, steps), a, b, result)
+
+
+def _transposed_run(plan, x, w, b, y, **where):
+    x, w = plan.contiguous(x), plan.contiguous(w)
+    _into(plan, y, lambda result: _plan_transposed(plan, x, w, b, result, **where))
+
+
+def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
+    channels, out, kh, kw = w.meta.shape
+    n, _, h, wide = x.meta.shape
+    inner = channels // groups
+    a = Side(w, {"a_offset": w.meta.offset, "a_group": inner * out * kh * kw}, f"return p.a_offset + batch * p.a_group + row * {kh * kw};",
+             f"return k0 * {out * kh * kw} + k1 * {kw} + k2;")
+    fields = {"b_offset": x.meta.offset, "b_images": channels * h * wide, "b_group": inner * h * wide, "b_h": h, "b_w": wide,
+              "b_out": size[0] * size[1], "b_out_w": size[1]}
+    row = (f"let at = row % p.b_out; let y = at / p.b_out_w + {padding[0]}; let x = at % p.b_out_w + {padding[1]}; "
+           "let start = p.b_offset + row / p.b_out * p.b_images + batch * p.b_group")
+    step = f"let dy = -k1 * {dilation[0]}; let dx = -k2 * {dilation[1]}; let advance = k0 * p.b_h * p.b_w"
+    if stride == (1, 1):
+        side = _padded(x, fields, row + " + y * p.b_w + x;", step + " + dy * p.b_w + dx;", False)
+    else:
+        sh, sw = stride
+        inside = f"at.y >= 0 && at.z >= 0 && at.y % {sh} == 0 && at.z % {sw} == 0 && at.y / {sh} < p.b_h && at.z / {sw} < p.b_w"
+        side = Side(x, fields, row + "; return vec3<i32>(start, y, x);", step + "; return vec3<i32>(advance, dy, dx);", inside,
+                    f"at.x + at.y / {sh} * p.b_w + at.z / {sw}")
+    plan_product(plan, Product(groups, out, n * size[0] * size[1], (inner, kh, kw)), a, side, _image_result(y, b, groups))
+
+
+def _where(stride, padding, dilation, groups):
+    return {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+
+
+def _convolve_x(g, x, w, stride, padding, dilation, groups):
+    return apply(TRANSPOSED, g, w, None, size=tuple(x.meta.shape[2:]), **_where(stride, padding, dilation, groups))
+
+
+def _convolve_w(g, x, w, stride, padding, dilation, groups):
+    return apply(WEIGHTS, g, x, size=tuple(w.meta.shape[2:]), **_where(stride, padding, dilation, groups))
+
+
+def _transposed_x(g, x, w, stride, padding, dilation, groups):
+    return apply(CONVOLVE, g, w, None, size=tuple(x.meta.shape[2:]), **_where(stride, padding, dilation, groups))
+
+
+def _transposed_w(g, x, w, stride, padding, dilation, groups):
+    return apply(WEIGHTS, x, g, size=tuple(w.meta.shape[2:]), **_where(stride, padding, dilation, groups))
+
+
+def _weights_u(g, u, x, stride, padding, dilation, groups):
+    return apply(CONVOLVE, x, g, None, size=tuple(u.meta.shape[2:]), **_where(stride, padding, dilation, groups))
+
+
+def _weights_x(g, u, x, stride, padding, dilation, groups):
+    return apply(TRANSPOSED, u, g, None, size=tuple(x.meta.shape[2:]), **_where(stride, padding, dilation, groups))
+
+
+CONVOLVE = Op("convolution", _convolve_shape, _convolve_run, _convolve_numpy,
+              {"x": _convolve_x, "w": _convolve_w, "b": lambda g: g.sum((0, 2, 3))})
+TRANSPOSED = Op("convolution_transposed", _transposed_shape, _transposed_run, _transposed_numpy,
+                {"x": _transposed_x, "w": _transposed_w, "b": lambda g: g.sum((0, 2, 3))})
+WEIGHTS = Op("convolution_weights", _weights_shape, _weights_run, _weights_numpy, {"u": _weights_u, "x": _weights_x})
