@@ -8,7 +8,7 @@ from .gemm import Product, Result, Side, plan_product
 from .matmul import upcast
 from .registry import Op
 
-INSIDE = "u32(at.y) < u32(p.b_h) && u32(at.z) < u32(p.b_w)"
+# Sizes of an image are literals of the kernel (no loads in the inner loop), its place and the batch are parameters.
 
 
 # shapes: ``size`` is the height and width of the result
@@ -83,9 +83,9 @@ def _into(plan, y, fill):
 
 def _image_result(y, bias, groups):
     """Rows are channels of a group, columns are images and positions."""
-    fields = {"y_offset": y.meta.offset, "y_plane": y.meta.shape[2] * y.meta.shape[3], "y_channels": y.meta.shape[1]}
+    fields, plane = {"y_offset": y.meta.offset}, y.meta.shape[2] * y.meta.shape[3]
     channel = "batch * i32(p.rows) + row"
-    address = f"p.y_offset + (col / p.y_plane * p.y_channels + {channel}) * p.y_plane + col % p.y_plane"
+    address = f"p.y_offset + (col / {plane} * {y.meta.shape[1]} + {channel}) * {plane} + col % {plane}"
     if bias is not None:
         fields.update({"c_offset": bias.meta.offset, "c_step": bias.meta.strides[0]})
     return Result(y, fields, address, bias, f"p.c_offset + ({channel}) * p.c_step")
@@ -102,12 +102,11 @@ def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size)
     taps = channels * kh * kw
     a = Side(w, {"a_offset": w.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {taps};", f"return k0 * {kh * kw} + k1 * {kw} + k2;",
              fast=True)
-    fields = {"b_offset": x.meta.offset, "b_images": x.meta.shape[1] * h * wide, "b_group": channels * h * wide, "b_h": h, "b_w": wide,
-              "b_out": size[0] * size[1], "b_out_w": size[1]}
-    row = (f"let at = row % p.b_out; let y = at / p.b_out_w * {stride[0]} - {padding[0]}; let x = at % p.b_out_w * {stride[1]} - {padding[1]}; "
-           "let start = p.b_offset + row / p.b_out * p.b_images + batch * p.b_group + y * p.b_w + x;")
-    step = f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; let advance = k0 * p.b_h * p.b_w + dy * p.b_w + dx;"
-    bsides = _padded(x, fields, row, step, not any(padding) and _fits((h, wide), size, stride, (kh, kw), dilation))
+    row = (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} * {stride[0]} - {padding[0]}; "
+           f"let x = at % {size[1]} * {stride[1]} - {padding[1]}; let start = p.b_offset + row / {size[0] * size[1]} * {x.meta.shape[1] * h * wide} + "
+           f"batch * {channels * h * wide} + y * {wide} + x;")
+    step = f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; let advance = k0 * {h * wide} + k1 * {dilation[0] * wide} + dx;"
+    bsides = _padded(x, row, step, not any(padding) and _fits((h, wide), size, stride, (kh, kw), dilation))
     plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], (channels, kh, kw)), a, bsides, _image_result(y, b, groups))
 
 
@@ -115,11 +114,13 @@ def _fits(have, size, stride, kernel, dilation):
     return all((size[i] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] < have[i] for i in (0, 1))
 
 
-def _padded(x, fields, row, step, fits, fast=False):
+def _padded(x, row, step, fits, fast=False):
     """The side that reads an image, with the tests of its borders only where they are needed."""
+    fields = {"b_offset": x.meta.offset}
     if fits:
         return Side(x, fields, row + " return start;", step + " return advance;", fast=fast)
-    return Side(x, fields, row + " return vec3<i32>(start, y, x);", step + " return vec3<i32>(advance, dy, dx);", INSIDE, fast=fast)
+    return Side(x, fields, row + " return vec3<i32>(start, y, x);", step + " return vec3<i32>(advance, dy, dx);",
+                f"u32(at.y) < {x.meta.shape[2]}u && u32(at.z) < {x.meta.shape[3]}u", fast=fast)
 
 
 def _weights_run(plan, u, x, y, **where):
@@ -131,13 +132,12 @@ def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
     out, channels, kh, kw = y.meta.shape
     n, _, oh, ow = u.meta.shape
     _, _, h, wide = x.meta.shape
-    a = Side(u, {"a_offset": u.meta.offset, "a_images": u.meta.shape[1] * oh * ow},
-             f"return p.a_offset + (batch * i32(p.rows) + row) * {oh * ow};", f"return k0 * p.a_images + k1 * {ow} + k2;", fast=True)
-    fields = {"b_offset": x.meta.offset, "b_images": x.meta.shape[1] * h * wide, "b_group": channels * h * wide, "b_h": h, "b_w": wide}
+    a = Side(u, {"a_offset": u.meta.offset},
+             f"return p.a_offset + (batch * i32(p.rows) + row) * {oh * ow};", f"return k0 * {u.meta.shape[1] * oh * ow} + k1 * {ow} + k2;", fast=True)
     row = (f"let tap = row % {kh * kw}; let y = tap / {kw} * {dilation[0]} - {padding[0]}; let x = tap % {kw} * {dilation[1]} - {padding[1]}; "
-           f"let start = p.b_offset + batch * p.b_group + row / {kh * kw} * p.b_h * p.b_w + y * p.b_w + x;")
-    step = f"let dy = k1 * {stride[0]}; let dx = k2 * {stride[1]}; let advance = k0 * p.b_images + dy * p.b_w + dx;"
-    b = _padded(x, fields, row, step, not any(padding) and _fits((h, wide), (oh, ow), stride, size, dilation), stride[1] == 1)
+           f"let start = p.b_offset + batch * {channels * h * wide} + row / {kh * kw} * {h * wide} + y * {wide} + x;")
+    step = f"let dy = k1 * {stride[0]}; let dx = k2 * {stride[1]}; let advance = k0 * {x.meta.shape[1] * h * wide} + k1 * {stride[0] * wide} + dx;"
+    b = _padded(x, row, step, not any(padding) and _fits((h, wide), (oh, ow), stride, size, dilation), stride[1] == 1)
     result = Result(y, {"y_offset": y.meta.offset}, "p.y_offset + (batch * i32(p.rows) + row) * i32(p.cols) + col")
     steps = (n, oh, ow) if n * oh * ow else (0, 1, 1)
     plan_product(plan, Product(groups, out // groups, channels * kh * kw, steps), a, b, result)
@@ -154,18 +154,16 @@ def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, siz
     inner = channels // groups
     a = Side(w, {"a_offset": w.meta.offset, "a_group": inner * out * kh * kw}, f"return p.a_offset + batch * p.a_group + row * {kh * kw};",
              f"return k0 * {out * kh * kw} + k1 * {kw} + k2;")
-    fields = {"b_offset": x.meta.offset, "b_images": channels * h * wide, "b_group": inner * h * wide, "b_h": h, "b_w": wide,
-              "b_out": size[0] * size[1], "b_out_w": size[1]}
-    row = (f"let at = row % p.b_out; let y = at / p.b_out_w + {padding[0]}; let x = at % p.b_out_w + {padding[1]}; "
-           "let start = p.b_offset + row / p.b_out * p.b_images + batch * p.b_group")
-    step = f"let dy = -k1 * {dilation[0]}; let dx = -k2 * {dilation[1]}; let advance = k0 * p.b_h * p.b_w"
+    row = (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} + {padding[0]}; let x = at % {size[1]} + {padding[1]}; "
+           f"let start = p.b_offset + row / {size[0] * size[1]} * {channels * h * wide} + batch * {inner * h * wide}")
+    step = f"let dy = -k1 * {dilation[0]}; let dx = -k2 * {dilation[1]}; let advance = k0 * {h * wide}"
     if stride == (1, 1):
-        side = _padded(x, fields, row + " + y * p.b_w + x;", step + " + dy * p.b_w + dx;", False)
+        side = _padded(x, f"{row} + y * {wide} + x;", f"{step} - k1 * {dilation[0] * wide} + dx;", False)
     else:
         sh, sw = stride
-        inside = f"at.y >= 0 && at.z >= 0 && at.y % {sh} == 0 && at.z % {sw} == 0 && at.y / {sh} < p.b_h && at.z / {sw} < p.b_w"
-        side = Side(x, fields, row + "; return vec3<i32>(start, y, x);", step + "; return vec3<i32>(advance, dy, dx);", inside,
-                    f"at.x + at.y / {sh} * p.b_w + at.z / {sw}")
+        inside = f"at.y >= 0 && at.z >= 0 && at.y % {sh} == 0 && at.z % {sw} == 0 && at.y / {sh} < {h} && at.z / {sw} < {wide}"
+        side = Side(x, {"b_offset": x.meta.offset}, row + "; return vec3<i32>(start, y, x);", step + "; return vec3<i32>(advance, dy, dx);", inside,
+                    f"at.x + at.y / {sh} * {wide} + at.z / {sw}")
     plan_product(plan, Product(groups, out, n * size[0] * size[1], (inner, kh, kw)), a, side, _image_result(y, b, groups))
 
 
