@@ -2,6 +2,7 @@
 CONVOLVE gives u's, TRANSPOSED x's and WEIGHTS w's, so that each one's gradients are the other two."""
 from __future__ import annotations
 
+from .. import kernels
 from ..autograd import apply
 from . import pointwise_plan
 from .gemm import Product, Result, Side, plan_product
@@ -91,6 +92,46 @@ def _image_result(y, bias, groups):
     return Result(y, fields, address, bias, f"p.c_offset + ({channel}) * p.c_step")
 
 
+def _framed(plan, x, before, reach):
+    """(x, shift): on a software adapter a copy framed by zeros as far as windows go, since tests in the inner loop cost more.
+
+    ``before``: how far windows begin above and left of the image; ``reach``: where they end, counted from its first row and column.
+    """
+    h, w = x.meta.shape[2:]
+    if not plan.device.software or _fits(x, before, reach):
+        return x, (0, 0)
+    top, left = (max(0, n) for n in before)
+    height, width = top + max(h, reach[0]), left + max(w, reach[1])
+    y = plan.temp((*x.meta.shape[:2], height, width), x.meta.dtype)
+    consts = {"HEIGHT": height, "WIDTH": width, "TOP": top, "LEFT": left, "H": h, "W": w}
+    plan.dispatch(kernels.load("frame", consts, {"T": x.meta.dtype.wgsl}), [x, y], [y.meta.numel, x.meta.offset], -(-y.meta.numel // 64))
+    return y, (top, left)
+
+
+def _fits(x, before, reach):
+    """Whether no window leaves the image."""
+    return max(before) <= 0 and reach[0] <= x.meta.shape[2] and reach[1] <= x.meta.shape[3]
+
+
+def _image_side(plan, x, before, reach, row, step, fast=False):
+    """The side that reads windows of an image, with tests of its borders only where they are needed.
+
+    ``row`` (of shift, H, W) gives WGSL that sets start, y and x; ``step`` (of H, W) that sets advance, dy and dx.
+    """
+    x, shift = _framed(plan, x, before, reach)
+    before, reach = [n - s for n, s in zip(before, shift)], [n + s for n, s in zip(reach, shift)]
+    h, w = x.meta.shape[2:]
+    row, step, fields = row(shift, h, w), step(h, w), {"b_offset": x.meta.offset}
+    if _fits(x, before, reach):
+        return Side(x, fields, row + " return start;", step + " return advance;", fast=fast)
+    return Side(x, fields, row + " return vec3<i32>(start, y, x);", step + " return vec3<i32>(advance, dy, dx);",
+                f"u32(at.y) < {h}u && u32(at.z) < {w}u", fast=fast)
+
+
+def _reach(size, stride, kernel, dilation, padding):
+    return [(size[i] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - padding[i] for i in (0, 1)]
+
+
 def _convolve_run(plan, x, w, b, y, **where):
     x, w = plan.contiguous(x), plan.contiguous(w)
     _into(plan, y, lambda result: _plan_convolve(plan, x, w, b, result, **where))
@@ -98,29 +139,18 @@ def _convolve_run(plan, x, w, b, y, **where):
 
 def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
     out, channels, kh, kw = w.meta.shape
-    n, _, h, wide = x.meta.shape
-    taps = channels * kh * kw
+    n, taps = x.meta.shape[0], channels * kh * kw
     a = Side(w, {"a_offset": w.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {taps};", f"return k0 * {kh * kw} + k1 * {kw} + k2;",
              fast=True)
-    row = (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} * {stride[0]} - {padding[0]}; "
-           f"let x = at % {size[1]} * {stride[1]} - {padding[1]}; let start = p.b_offset + row / {size[0] * size[1]} * {x.meta.shape[1] * h * wide} + "
-           f"batch * {channels * h * wide} + y * {wide} + x;")
-    step = f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; let advance = k0 * {h * wide} + k1 * {dilation[0] * wide} + dx;"
-    bsides = _padded(x, row, step, not any(padding) and _fits((h, wide), size, stride, (kh, kw), dilation))
-    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], (channels, kh, kw)), a, bsides, _image_result(y, b, groups))
+    def row(shift, h, wide):
+        return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} * {stride[0]} - {padding[0] - shift[0]}; "
+                f"let x = at % {size[1]} * {stride[1]} - {padding[1] - shift[1]}; let start = p.b_offset + "
+                f"(row / {size[0] * size[1]} * {groups * channels} + batch * {channels}) * {h * wide} + y * {wide} + x;")
 
-
-def _fits(have, size, stride, kernel, dilation):
-    return all((size[i] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] < have[i] for i in (0, 1))
-
-
-def _padded(x, row, step, fits, fast=False):
-    """The side that reads an image, with the tests of its borders only where they are needed."""
-    fields = {"b_offset": x.meta.offset}
-    if fits:
-        return Side(x, fields, row + " return start;", step + " return advance;", fast=fast)
-    return Side(x, fields, row + " return vec3<i32>(start, y, x);", step + " return vec3<i32>(advance, dy, dx);",
-                f"u32(at.y) < {x.meta.shape[2]}u && u32(at.z) < {x.meta.shape[3]}u", fast=fast)
+    def step(h, wide):
+        return (f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; let advance = k0 * {h * wide} + k1 * {dilation[0] * wide} + dx;")
+    side = _image_side(plan, x, padding, _reach(size, stride, (kh, kw), dilation, padding), row, step)
+    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], (channels, kh, kw)), a, side, _image_result(y, b, groups))
 
 
 def _weights_run(plan, u, x, y, **where):
@@ -131,13 +161,17 @@ def _weights_run(plan, u, x, y, **where):
 def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
     out, channels, kh, kw = y.meta.shape
     n, _, oh, ow = u.meta.shape
-    _, _, h, wide = x.meta.shape
     a = Side(u, {"a_offset": u.meta.offset},
              f"return p.a_offset + (batch * i32(p.rows) + row) * {oh * ow};", f"return k0 * {u.meta.shape[1] * oh * ow} + k1 * {ow} + k2;", fast=True)
-    row = (f"let tap = row % {kh * kw}; let y = tap / {kw} * {dilation[0]} - {padding[0]}; let x = tap % {kw} * {dilation[1]} - {padding[1]}; "
-           f"let start = p.b_offset + batch * {channels * h * wide} + row / {kh * kw} * {h * wide} + y * {wide} + x;")
-    step = f"let dy = k1 * {stride[0]}; let dx = k2 * {stride[1]}; let advance = k0 * {x.meta.shape[1] * h * wide} + k1 * {stride[0] * wide} + dx;"
-    b = _padded(x, row, step, not any(padding) and _fits((h, wide), (oh, ow), stride, size, dilation), stride[1] == 1)
+    def row(shift, h, wide):
+        return (f"let tap = row % {kh * kw}; let y = tap / {kw} * {dilation[0]} - {padding[0] - shift[0]}; "
+                f"let x = tap % {kw} * {dilation[1]} - {padding[1] - shift[1]}; "
+                f"let start = p.b_offset + (batch * {channels} + row / {kh * kw}) * {h * wide} + y * {wide} + x;")
+
+    def step(h, wide):
+        return (f"let dy = k1 * {stride[0]}; let dx = k2 * {stride[1]}; "
+                f"let advance = k0 * {groups * channels * h * wide} + k1 * {stride[0] * wide} + dx;")
+    b = _image_side(plan, x, padding, _reach((oh, ow), stride, size, dilation, padding), row, step, stride[1] == 1)
     result = Result(y, {"y_offset": y.meta.offset}, "p.y_offset + (batch * i32(p.rows) + row) * i32(p.cols) + col")
     steps = (n, oh, ow) if n * oh * ow else (0, 1, 1)
     plan_product(plan, Product(groups, out // groups, channels * kh * kw, steps), a, b, result)
@@ -154,16 +188,21 @@ def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, siz
     inner = channels // groups
     a = Side(w, {"a_offset": w.meta.offset, "a_group": inner * out * kh * kw}, f"return p.a_offset + batch * p.a_group + row * {kh * kw};",
              f"return k0 * {out * kh * kw} + k1 * {kw} + k2;")
-    row = (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} + {padding[0]}; let x = at % {size[1]} + {padding[1]}; "
-           f"let start = p.b_offset + row / {size[0] * size[1]} * {channels * h * wide} + batch * {inner * h * wide}")
-    step = f"let dy = -k1 * {dilation[0]}; let dx = -k2 * {dilation[1]}; let advance = k0 * {h * wide}"
+    def row(shift, h, wide):
+        return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} + {padding[0] + shift[0]}; let x = at % {size[1]} + "
+                f"{padding[1] + shift[1]}; let start = p.b_offset + (row / {size[0] * size[1]} * {channels} + batch * {inner}) * {h * wide}" + (f" + y * {wide} + x;" if stride == (1, 1) else ";"))
+
+    def step(h, wide):
+        return f"let dy = -k1 * {dilation[0]}; let dx = -k2 * {dilation[1]}; let advance = k0 * {h * wide}" + (
+            f" - k1 * {dilation[0] * wide} + dx;" if stride == (1, 1) else ";")
     if stride == (1, 1):
-        side = _padded(x, f"{row} + y * {wide} + x;", f"{step} - k1 * {dilation[0] * wide} + dx;", False)
+        before = [(k - 1) * d - p for k, d, p in zip((kh, kw), dilation, padding)]
+        side = _image_side(plan, x, before, [n + p for n, p in zip(size, padding)], row, step)
     else:
         sh, sw = stride
         inside = f"at.y >= 0 && at.z >= 0 && at.y % {sh} == 0 && at.z % {sw} == 0 && at.y / {sh} < {h} && at.z / {sw} < {wide}"
-        side = Side(x, {"b_offset": x.meta.offset}, row + "; return vec3<i32>(start, y, x);", step + "; return vec3<i32>(advance, dy, dx);", inside,
-                    f"at.x + at.y / {sh} * {wide} + at.z / {sw}")
+        side = Side(x, {"b_offset": x.meta.offset}, row((0, 0), h, wide) + " return vec3<i32>(start, y, x);",
+                    step(h, wide) + " return vec3<i32>(advance, dy, dx);", inside, f"at.x + at.y / {sh} * {wide} + at.z / {sw}")
     plan_product(plan, Product(groups, out, n * size[0] * size[1], (inner, kh, kw)), a, side, _image_result(y, b, groups))
 
 
