@@ -85,11 +85,11 @@ def _into(plan, y, fill):
 def _image_result(y, bias, groups):
     """Rows are channels of a group, columns are images and positions."""
     fields, plane = {"y_offset": y.meta.offset}, y.meta.shape[2] * y.meta.shape[3]
-    channel = "batch * i32(p.rows) + row"
-    address = f"p.y_offset + (col / {plane} * {y.meta.shape[1]} + {channel}) * {plane} + col % {plane}"
-    if bias is not None:
-        fields.update({"c_offset": bias.meta.offset, "c_step": bias.meta.strides[0]})
-    return Result(y, fields, address, bias, f"p.c_offset + ({channel}) * p.c_step")
+    places = [f"return p.y_offset + (batch * i32(p.rows) + row) * {plane};", f"return col / {plane} * {y.meta.shape[1] * plane} + col % {plane};"]
+    if bias is None:
+        return Result(y, fields, *places)
+    fields.update({"c_offset": bias.meta.offset, "c_step": bias.meta.strides[0]})
+    return Result(y, fields, *places, bias, "return p.c_offset + (batch * i32(p.rows) + row) * p.c_step;")
 
 
 def _framed(plan, x, before, reach):
@@ -172,7 +172,7 @@ def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
         return (f"let dy = k1 * {stride[0]}; let dx = k2 * {stride[1]}; "
                 f"let advance = k0 * {groups * channels * h * wide} + k1 * {stride[0] * wide} + dx;")
     b = _image_side(plan, x, padding, _reach((oh, ow), stride, size, dilation, padding), row, step, stride[1] == 1)
-    result = Result(y, {"y_offset": y.meta.offset}, "p.y_offset + (batch * i32(p.rows) + row) * i32(p.cols) + col")
+    result = Result(y, {"y_offset": y.meta.offset}, "return p.y_offset + (batch * i32(p.rows) + row) * i32(p.cols);", "return col;")
     steps = (n, oh, ow) if n * oh * ow else (0, 1, 1)
     plan_product(plan, Product(groups, out // groups, channels * kh * kw, steps), a, b, result)
 

@@ -11,6 +11,12 @@ from .formula import Code
 from .pointwise_plan import store_expression
 
 _built: dict = {}
+# what Result.text() says, for partial sums
+PARTIAL = """fn y_row(split: u32, batch: u32, row: u32) -> i32 { return i32(((split * p.batches + batch) * p.rows + row) * p.cols); }
+fn bias_row(split: u32, batch: u32, row: u32) -> i32 { return 0; }
+fn y_col(col: u32) -> i32 { return i32(col); }
+fn bias_col(col: u32) -> i32 { return 0; }
+fn put(at: i32, bias_at: i32, value: ACC) { y[u32(at)] = value; }"""
 
 
 class Side:
@@ -38,19 +44,24 @@ class Side:
 
 
 class Result:
-    """Where results go: ``address`` (WGSL over i32 batch, row, col) in ``operand``; ``bias`` is a second Operand, read at ``bias_address``."""
-    __slots__ = ("operand", "fields", "address", "bias", "bias_address", "before")
+    """Where results go: the element (batch, row, col) of ``operand`` is at ``row`` + ``col``, WGSL over i32 batch, row and col.
 
-    def __init__(self, operand, fields, address, bias=None, bias_address="", before=""):
-        self.operand, self.fields, self.address, self.bias = operand, fields, address, bias
-        self.bias_address, self.before = bias_address, before
+    ``bias`` is a second Operand that is added, read at ``bias_row`` + ``bias_col``.
+    """
+    __slots__ = ("operand", "fields", "row", "col", "bias", "bias_row", "bias_col")
+
+    def __init__(self, operand, fields, row, col, bias=None, bias_row="return 0;", bias_col="return 0;"):
+        self.operand, self.fields, self.row, self.col = operand, fields, row, col
+        self.bias, self.bias_row, self.bias_col = bias, bias_row, bias_col
 
     def text(self, acc):
         dtype = self.operand.meta.dtype
-        value = f"value + {acc}(bias[u32({self.bias_address})])" if self.bias is not None else "value"
+        value = f"value + {acc}(bias[u32(bias_at)])" if self.bias is not None else "value"
         stored = store_expression(dtype, Code(None, dtype.compute, "v"))
-        return (f"fn put(split: u32, ubatch: u32, urow: u32, ucol: u32, value: {acc}) {{ let batch = i32(ubatch); let row = i32(urow); "
-                f"let col = i32(ucol); {self.before} let v = {value}; y[u32({self.address})] = {stored}; }}")
+        rows = [f"fn {name}_row(split: u32, ubatch: u32, urow: u32) -> i32 {{ let batch = i32(ubatch); let row = i32(urow); {body} }}"
+                for name, body in (("y", self.row), ("bias", self.bias_row))]
+        cols = [f"fn {name}_col(ucol: u32) -> i32 {{ let col = i32(ucol); {body} }}" for name, body in (("y", self.col), ("bias", self.bias_col))]
+        return "\n".join([*rows, *cols, f"fn put(at: i32, bias_at: i32, value: {acc}) {{ let v = {value}; y[u32(at)] = {stored}; }}"])
 
 
 class Product:
@@ -118,8 +129,7 @@ def _kernel(variant, steps, a, b, result, acc):
     stored = [("a", a.operand), ("b", b.operand)]
     fields = [*a.fields, *b.fields]
     if result is None:
-        parts.append("fn put(split: u32, batch: u32, row: u32, col: u32, value: " + acc + ") { "
-                     "y[((split * p.batches + batch) * p.rows + row) * p.cols + col] = value; }")
+        parts.append(PARTIAL)
         output = acc
     else:
         parts.append(result.text(acc))

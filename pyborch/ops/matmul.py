@@ -121,12 +121,15 @@ def _renamed(side, name):
 
 
 def _result(y, bias, sizes, strides, row, col, swapped):
-    i, j, rows, cols = ("col", "row", "i32(p.cols)", "i32(p.rows)") if swapped else ("row", "col", "i32(p.rows)", "i32(p.cols)")
-    fields, before = {"y_offset": y.meta.offset}, ""
-    if bias is not None:
-        fields.update({"c_offset": bias.meta.offset, "c_row": row, "c_col": col, **_batch_fields("c", sizes, strides)})
-        before = _batch_text("c", sizes, f"p.c_offset + {i} * p.c_row + {j} * p.c_col")
-    return Result(y, fields, f"p.y_offset + (batch * {rows} + {i}) * {cols} + {j}", bias, "at", before)
+    fields = {"y_offset": y.meta.offset}
+    places = ["return p.y_offset + (batch * i32(p.rows) + row) * i32(p.cols);", "return col;"]
+    if swapped:
+        places = ["return p.y_offset + batch * i32(p.rows) * i32(p.cols) + row;", "return col * i32(p.rows);"]
+    if bias is None:
+        return Result(y, fields, *places)
+    row, col = (col, row) if swapped else (row, col)
+    fields.update({"c_offset": bias.meta.offset, "c_row": row, "c_col": col, **_batch_fields("c", sizes, strides)})
+    return Result(y, fields, *places, bias, _batch_text("c", sizes, "p.c_offset + row * p.c_row") + " return at;", "return col * p.c_col;")
 
 
 # checks with PyTorch's words

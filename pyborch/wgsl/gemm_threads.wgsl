@@ -80,23 +80,27 @@
       }
     }
   }
-  put_row(split, batch, row, col, c0);
+  let at = vec4<i32>(y_col(col), y_col(col + 4u), y_col(col + 8u), y_col(col + 12u));
+  let bias_at = vec4<i32>(bias_col(col), bias_col(col + 4u), bias_col(col + 8u), bias_col(col + 12u));
+  put_row(part, row, col, at, bias_at, c0);
   if (ROWS >= 4u) {
-    put_row(split, batch, row + 1u, col, c1);
-    put_row(split, batch, row + 2u, col, c2);
-    put_row(split, batch, row + 3u, col, c3);
+    put_row(part, row + 1u, col, at, bias_at, c1);
+    put_row(part, row + 2u, col, at, bias_at, c2);
+    put_row(part, row + 3u, col, at, bias_at, c3);
   }
   if (ROWS == 8u) {
-    put_row(split, batch, row + 4u, col, c4);
-    put_row(split, batch, row + 5u, col, c5);
-    put_row(split, batch, row + 6u, col, c6);
-    put_row(split, batch, row + 7u, col, c7);
+    put_row(part, row + 4u, col, at, bias_at, c4);
+    put_row(part, row + 5u, col, at, bias_at, c5);
+    put_row(part, row + 6u, col, at, bias_at, c6);
+    put_row(part, row + 7u, col, at, bias_at, c7);
   }
 }
-fn put_row(split: u32, batch: u32, row: u32, col: u32, c: ACC4) {
+fn put_row(part: u32, row: u32, col: u32, at: vec4<i32>, bias_at: vec4<i32>, c: ACC4) {
   if (row >= p.rows) { return; }
-  if (col < p.cols) { put(split, batch, row, col, c.x); }
-  if (col + 4u < p.cols) { put(split, batch, row, col + 4u, c.y); }
-  if (col + 8u < p.cols) { put(split, batch, row, col + 8u, c.z); }
-  if (col + 12u < p.cols) { put(split, batch, row, col + 12u, c.w); }
+  let start = y_row(part / p.batches, part % p.batches, row);
+  let bias_start = bias_row(part / p.batches, part % p.batches, row);
+  if (col < p.cols) { put(start + at.x, bias_start + bias_at.x, c.x); }
+  if (col + 4u < p.cols) { put(start + at.y, bias_start + bias_at.y, c.y); }
+  if (col + 8u < p.cols) { put(start + at.z, bias_start + bias_at.z, c.z); }
+  if (col + 12u < p.cols) { put(start + at.w, bias_start + bias_at.w, c.w); }
 }
