@@ -33,7 +33,8 @@ def _patches(np, x, kernel, stride, padding, dilation, groups, size):
     if any(padding) or max(need) > 0:
         x = np.pad(x, ((0, 0), (0, 0), (padding[0], max(0, need[0])), (padding[1], max(0, need[1]))))
     sn, sc, sh, sw = x.strides
-    view = np.lib.stride_tricks.as_strided(x, (c, *kernel, n, *size), (sc, sh * dilation[0], sw * dilation[1], sn, sh * stride[0], sw * stride[1]))
+    strides = (sc, sh * dilation[0], sw * dilation[1], sn, sh * stride[0], sw * stride[1])
+    view = np.lib.stride_tricks.as_strided(x, (c, *kernel, n, *size), strides)
     return np.ascontiguousarray(view).reshape(groups, c // groups * kernel[0] * kernel[1], n * size[0] * size[1])
 
 
@@ -85,7 +86,8 @@ def _into(plan, y, fill):
 def _image_result(y, bias, groups):
     """Rows are channels of a group, columns are images and positions."""
     fields, plane = {"y_offset": y.meta.offset}, y.meta.shape[2] * y.meta.shape[3]
-    places = [f"return p.y_offset + (batch * i32(p.rows) + row) * {plane};", f"return col / {plane} * {y.meta.shape[1] * plane} + col % {plane};"]
+    places = [f"return p.y_offset + (batch * i32(p.rows) + row) * {plane};",
+              f"return col / {plane} * {y.meta.shape[1] * plane} + col % {plane};"]
     if bias is None:
         return Result(y, fields, *places)
     fields.update({"c_offset": bias.meta.offset, "c_step": bias.meta.strides[0]})
@@ -140,15 +142,17 @@ def _convolve_run(plan, x, w, b, y, **where):
 def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
     out, channels, kh, kw = w.meta.shape
     n, taps = x.meta.shape[0], channels * kh * kw
-    a = Side(w, {"a_offset": w.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {taps};", f"return k0 * {kh * kw} + k1 * {kw} + k2;",
-             fast=True)
+    a = Side(w, {"a_offset": w.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {taps};",
+             f"return k0 * {kh * kw} + k1 * {kw} + k2;", fast=True)
+
     def row(shift, h, wide):
         return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} * {stride[0]} - {padding[0] - shift[0]}; "
                 f"let x = at % {size[1]} * {stride[1]} - {padding[1] - shift[1]}; let start = p.b_offset + "
                 f"(row / {size[0] * size[1]} * {groups * channels} + batch * {channels}) * {h * wide} + y * {wide} + x;")
 
     def step(h, wide):
-        return (f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; let advance = k0 * {h * wide} + k1 * {dilation[0] * wide} + dx;")
+        return (f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; "
+                f"let advance = k0 * {h * wide} + k1 * {dilation[0] * wide} + dx;")
     side = _image_side(plan, x, padding, _reach(size, stride, (kh, kw), dilation, padding), row, step)
     plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], (channels, kh, kw)), a, side, _image_result(y, b, groups))
 
@@ -161,8 +165,9 @@ def _weights_run(plan, u, x, y, **where):
 def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
     out, channels, kh, kw = y.meta.shape
     n, _, oh, ow = u.meta.shape
-    a = Side(u, {"a_offset": u.meta.offset},
-             f"return p.a_offset + (batch * i32(p.rows) + row) * {oh * ow};", f"return k0 * {u.meta.shape[1] * oh * ow} + k1 * {ow} + k2;", fast=True)
+    a = Side(u, {"a_offset": u.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {oh * ow};",
+             f"return k0 * {u.meta.shape[1] * oh * ow} + k1 * {ow} + k2;", fast=True)
+
     def row(shift, h, wide):
         return (f"let tap = row % {kh * kw}; let y = tap / {kw} * {dilation[0]} - {padding[0] - shift[0]}; "
                 f"let x = tap % {kw} * {dilation[1]} - {padding[1] - shift[1]}; "
@@ -188,14 +193,17 @@ def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, siz
     inner = channels // groups
     a = Side(w, {"a_offset": w.meta.offset, "a_group": inner * out * kh * kw}, f"return p.a_offset + batch * p.a_group + row * {kh * kw};",
              f"return k0 * {out * kh * kw} + k1 * {kw} + k2;")
+    dense = stride == (1, 1)
+
     def row(shift, h, wide):
-        return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} + {padding[0] + shift[0]}; let x = at % {size[1]} + "
-                f"{padding[1] + shift[1]}; let start = p.b_offset + (row / {size[0] * size[1]} * {channels} + batch * {inner}) * {h * wide}" + (f" + y * {wide} + x;" if stride == (1, 1) else ";"))
+        return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} + {padding[0] + shift[0]}; "
+                f"let x = at % {size[1]} + {padding[1] + shift[1]}; let start = p.b_offset + "
+                f"(row / {size[0] * size[1]} * {channels} + batch * {inner}) * {h * wide}" + (f" + y * {wide} + x;" if dense else ";"))
 
     def step(h, wide):
-        return f"let dy = -k1 * {dilation[0]}; let dx = -k2 * {dilation[1]}; let advance = k0 * {h * wide}" + (
-            f" - k1 * {dilation[0] * wide} + dx;" if stride == (1, 1) else ";")
-    if stride == (1, 1):
+        near = f" - k1 * {dilation[0] * wide} + dx;" if dense else ";"
+        return f"let dy = -k1 * {dilation[0]}; let dx = -k2 * {dilation[1]}; let advance = k0 * {h * wide}{near}"
+    if dense:
         before = [(k - 1) * d - p for k, d, p in zip((kh, kw), dilation, padding)]
         side = _image_side(plan, x, before, [n + p for n, p in zip(size, padding)], row, step)
     else:

@@ -15,8 +15,8 @@ def spread(value, rank, name):
     if len(value) == 1:
         return value * rank
     if len(value) != rank:
-        raise RuntimeError(f"expected {name} to be a single integer value or a list of {rank} values to match the convolution dimensions, but got "
-                           f"{name}={list(value)}")
+        raise RuntimeError(f"expected {name} to be a single integer value or a list of {rank} values to match the convolution dimensions, "
+                           f"but got {name}={list(value)}")
     return value
 
 
@@ -25,8 +25,8 @@ def _check_operands(where, input, weight, bias, rank, stride, padding, dilation,
     if len(x) not in (rank + 1, rank + 2):
         raise RuntimeError(f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {where}, but got input of size: {list(x)}")
     if len(w) != rank + 2:
-        raise RuntimeError(f"expected stride to be a single integer value or a list of {len(w) - 2} values to match the convolution dimensions, but got "
-                           f"stride={list(stride)}")
+        raise RuntimeError(f"expected stride to be a single integer value or a list of {len(w) - 2} values to match the convolution "
+                           f"dimensions, but got stride={list(stride)}")
     for bad, words in ((min(padding) < 0, "negative padding is not supported"), (min(stride) <= 0, "non-positive stride is not supported"),
                        (groups <= 0, "non-positive groups is not supported")):
         if bad:
@@ -44,8 +44,8 @@ def _check_channels(batched, x, w, bias, groups, transposed):
                            f"[{list(w)}] instead")
     expected = w[0] if transposed else w[1] * groups
     if batched[1] != expected:
-        raise RuntimeError(f"Given {given}, weight of size {list(w)}, expected input{list(batched)} to have {expected} channels, but got {batched[1]} "
-                           "channels instead")
+        raise RuntimeError(f"Given {given}, weight of size {list(w)}, expected input{list(batched)} to have {expected} channels, but got "
+                           f"{batched[1]} channels instead")
     out = w[1] * groups if transposed else w[0]
     if bias is not None and bias.meta.shape != (out,):
         words = f"Given {given}, weight" if transposed else "Given weight"
@@ -57,7 +57,8 @@ def _check_dtypes(input, weight, bias):
     if input.meta.dtype is not weight.meta.dtype:
         raise RuntimeError(f"expected scalar type {input.meta.dtype.title} but found {weight.meta.dtype.title}")
     if bias is not None and bias.meta.dtype is not input.meta.dtype:
-        raise RuntimeError(f"Input type ({CPP_NAMES[input.meta.dtype.name]}) and bias type ({CPP_NAMES[bias.meta.dtype.name]}) should be the same")
+        names = [CPP_NAMES[t.meta.dtype.name] for t in (input, bias)]
+        raise RuntimeError(f"Input type ({names[0]}) and bias type ({names[1]}) should be the same")
 
 
 def _sizes(words, sizes):
@@ -133,11 +134,12 @@ IMAGE, TAPS = T(2, 3, 7, 6), T(5, 3, 3, 2)
 
 
 @function(to="torch F", samples=[
-    S(IMAGE, TAPS), S(IMAGE, TAPS, T(5)), S(IMAGE, TAPS, T(5), 2, 1), S(IMAGE, TAPS, None, (1, 2), (2, 0), (2, 1)), S(IMAGE, T(4, 3, 4, 3), padding="same"),
-    S(IMAGE, TAPS, padding="valid"), S(T(2, 4, 6, 6), T(6, 2, 3, 3), T(6), 1, 1, 1, 2), S(T(2, 4, 6, 6), T(4, 1, 3, 3), T(4), 1, 1, groups=4),
-    S(T(2, 3, 6, 5), T(6, 1, 3, 3), None, 2, 1, groups=3), S(T(3, 7, 6), TAPS, T(5)), S(T(0, 3, 7, 6), TAPS, T(5)), S(IMAGE, T(2, 3, 1, 1), T(2)),
-    S(T(1, 20, 9, 9), T(18, 20, 3, 3), T(18), padding=1, tol=1e-4), S(T(2, 6, 7, 3, view=lambda t: t.permute(0, 3, 2, 1)), TAPS, T(5)),
-    S(IMAGE, T(3, 5, 2, 3, view=lambda t: t.permute(1, 0, 3, 2)), T(5)), S(T(9, 2, 8, 8), T(3, 2, 5, 5), padding=2, tol=1e-4)])
+    S(IMAGE, TAPS), S(IMAGE, TAPS, T(5)), S(IMAGE, TAPS, T(5), 2, 1), S(IMAGE, TAPS, None, (1, 2), (2, 0), (2, 1)),
+    S(IMAGE, T(4, 3, 4, 3), padding="same"), S(IMAGE, TAPS, padding="valid"), S(T(2, 4, 6, 6), T(6, 2, 3, 3), T(6), 1, 1, 1, 2),
+    S(T(2, 4, 6, 6), T(4, 1, 3, 3), T(4), 1, 1, groups=4), S(T(2, 3, 6, 5), T(6, 1, 3, 3), None, 2, 1, groups=3), S(T(3, 7, 6), TAPS, T(5)),
+    S(T(0, 3, 7, 6), TAPS, T(5)), S(IMAGE, T(2, 3, 1, 1), T(2)), S(T(1, 20, 9, 9), T(18, 20, 3, 3), T(18), padding=1, tol=1e-4),
+    S(T(2, 6, 7, 3, view=lambda t: t.permute(0, 3, 2, 1)), TAPS, T(5)), S(IMAGE, T(3, 5, 2, 3, view=lambda t: t.permute(1, 0, 3, 2)), T(5)),
+    S(T(9, 2, 8, 8), T(3, 2, 5, 5), padding=2, tol=1e-4)])
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution of (N, C, H, W) or (C, H, W) with weight (out, C / groups, kh, kw) and bias (out).
 
@@ -147,7 +149,8 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 @function(to="torch F", samples=[
-    S(T(2, 3, 10), T(4, 3, 3), T(4)), S(T(2, 3, 10), T(4, 3, 3), None, 2, 1), S(T(3, 10), T(4, 3, 3), T(4), 1, 2, 2), S(T(2, 4, 9), T(4, 1, 4), padding="same", groups=4),
+    S(T(2, 3, 10), T(4, 3, 3), T(4)), S(T(2, 3, 10), T(4, 3, 3), None, 2, 1), S(T(3, 10), T(4, 3, 3), T(4), 1, 2, 2),
+    S(T(2, 4, 9), T(4, 1, 4), padding="same", groups=4),
     S(T(2, 9, 4, view=lambda t: t.transpose(1, 2)), T(2, 4, 1), T(2))])
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution of (N, C, L) or (C, L) with weight (out, C / groups, k) and bias (out)."""
@@ -155,14 +158,16 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 @function(to="torch F", samples=[
-    S(T(2, 3, 4, 5), T(3, 4, 3, 2)), S(T(2, 3, 4, 5), T(3, 4, 3, 2), T(4), 2, 1, 1), S(T(2, 4, 4, 3), T(4, 2, 3, 3), T(4), (2, 1), 1, (1, 0), 2),
-    S(T(3, 4, 5), T(3, 4, 3, 3), T(4), 1, 1, 0, 1, 2), S(T(2, 3, 3, 3), T(3, 1, 2, 2), None, 3, groups=3), S(T(0, 3, 4, 5), T(3, 4, 3, 2))])
+    S(T(2, 3, 4, 5), T(3, 4, 3, 2)), S(T(2, 3, 4, 5), T(3, 4, 3, 2), T(4), 2, 1, 1),
+    S(T(2, 4, 4, 3), T(4, 2, 3, 3), T(4), (2, 1), 1, (1, 0), 2), S(T(3, 4, 5), T(3, 4, 3, 3), T(4), 1, 1, 0, 1, 2),
+    S(T(2, 3, 3, 3), T(3, 1, 2, 2), None, 3, groups=3), S(T(0, 3, 4, 5), T(3, 4, 3, 2))])
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The gradient of conv2d with respect to its input: upsamples (N, C, H, W) with weight (C, out / groups, kh, kw)."""
     return _backward("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@function(to="torch F", samples=[S(T(2, 3, 5), T(3, 4, 3), T(4)), S(T(2, 4, 5), T(4, 2, 3), T(4), 2, 1, 1, 2), S(T(3, 5), T(3, 4, 3), None, 3, 0, 0, 1, 2)])
+@function(to="torch F", samples=[
+    S(T(2, 3, 5), T(3, 4, 3), T(4)), S(T(2, 4, 5), T(4, 2, 3), T(4), 2, 1, 1, 2), S(T(3, 5), T(3, 4, 3), None, 3, 0, 0, 1, 2)])
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The gradient of conv1d with respect to its input: upsamples (N, C, L) with weight (C, out / groups, k)."""
     return _backward("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -47,9 +47,10 @@ def _parse(equation, operands):
     for i, (labels, operand) in enumerate(zip(terms, operands)):
         rank, named = len(operand.meta.shape), len([x for x in labels if x != "..."])
         if "..." not in labels and named != rank or named > rank:
-            more = " and no ellipsis was given" if "..." not in labels else ""
-            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) {'does not match' if not more == '' else 'is more than'} "
-                               f"the number of dimensions ({rank}) for operand {i}{more}")
+            words, end = ("is more than", "") if "..." in labels else ("does not match", " and no ellipsis was given")
+            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) {words} the number of dimensions ({rank}) "
+                               f"for "
+                               f"operand {i}{end}")
         most = max(most, rank - named)
         inputs.append(_spell(labels, rank - named))
     if arrow:
@@ -93,8 +94,8 @@ def _check_sizes(operands, inputs):
             if sizes.get(label, 1) == 1:
                 sizes[label] = n
             elif n not in (1, sizes[label]):
-                raise RuntimeError(f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with previously seen size "
-                                   f"{sizes[label]}")
+                raise RuntimeError(f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with previously "
+                                   f"seen size {sizes[label]}")
     return sizes
 
 
@@ -156,11 +157,12 @@ MATRIX, OTHER, BATCHED = T(3, 4), T(4, 5), T(2, 3, 4)
 
 
 @function(to="torch", samples=[
-    S("ij,jk->ik", MATRIX, OTHER), S("ij,jk", MATRIX, OTHER), S("ij->ji", MATRIX), S("ij->", MATRIX), S("ij->j", MATRIX), S("ii->i", T(3, 3)),
-    S("ii", T(3, 3)), S("bij,bjk->bik", BATCHED, T(2, 4, 5)), S("bij,jk->bik", BATCHED, OTHER), S("i,j->ij", T(3), T(4)), S("i,i->", T(3), T(3)),
-    S("...ij,...jk->...ik", T(2, 1, 3, 4), T(5, 4, 2)), S("bhid,bhjd->bhij", T(2, 2, 3, 4), T(2, 2, 5, 4)), S("ij,jk,kl->il", MATRIX, OTHER, T(5, 2)),
-    S("bn,anm,bm->ba", T(2, 3), T(5, 3, 4), T(2, 4)), S("ij,ij->ij", MATRIX, MATRIX), S("ij,ik->k", MATRIX, T(3, 5)), S("b...->...", BATCHED),
-    S("ij,jk->ki", T(3, 1), OTHER), S("ba,ca", T(2, 3), T(4, 3))])
+    S("ij,jk->ik", MATRIX, OTHER), S("ij,jk", MATRIX, OTHER), S("ij->ji", MATRIX), S("ij->", MATRIX), S("ij->j", MATRIX),
+    S("ii->i", T(3, 3)), S("ii", T(3, 3)), S("bij,bjk->bik", BATCHED, T(2, 4, 5)), S("bij,jk->bik", BATCHED, OTHER),
+    S("i,j->ij", T(3), T(4)),
+    S("i,i->", T(3), T(3)), S("...ij,...jk->...ik", T(2, 1, 3, 4), T(5, 4, 2)), S("bhid,bhjd->bhij", T(2, 2, 3, 4), T(2, 2, 5, 4)),
+    S("ij,jk,kl->il", MATRIX, OTHER, T(5, 2)), S("bn,anm,bm->ba", T(2, 3), T(5, 3, 4), T(2, 4)), S("ij,ij->ij", MATRIX, MATRIX),
+    S("ij,ik->k", MATRIX, T(3, 5)), S("b...->...", BATCHED), S("ij,jk->ki", T(3, 1), OTHER), S("ba,ca", T(2, 3), T(4, 3))])
 def einsum(*args):
     """Sums of products by labels: ``einsum("bij,bjk->bik", a, b)``; ellipses, repeated labels and sublists as in torch.einsum."""
     if isinstance(args[0], str):
@@ -182,7 +184,8 @@ def einsum(*args):
     return _ordered(x, labels, output)
 
 
-@function(to="torch", samples=[S(BATCHED, T(4, 5), 1), S(BATCHED, T(3, 4, 2), 2), S(BATCHED, T(4, 3, 2), ([1, 2], [1, 0])), S(T(2), T(3), 0)])
+@function(to="torch", samples=[S(BATCHED, T(4, 5), 1), S(BATCHED, T(3, 4, 2), 2), S(BATCHED, T(4, 3, 2), ([1, 2], [1, 0])),
+                               S(T(2), T(3), 0)])
 def tensordot(a, b, dims=2, out=None):
     """Sums of products over the last ``dims`` dims of ``a`` and the first of ``b``, or over two lists of dims."""
     m, n = a.meta.shape, b.meta.shape
@@ -201,7 +204,8 @@ def tensordot(a, b, dims=2, out=None):
     first, second = [shapes.normalize_dim(d, len(m)) for d in first], [shapes.normalize_dim(d, len(n)) for d in second]
     for i, j, p, q in zip(first, second, *shown):
         if m[i] != n[j]:
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {m[i]} in dim {p} and second has size {n[j]} in dim {q}")
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {m[i]} in dim {p} and second has size {n[j]} in "
+                               f"dim {q}")
     rest_a, rest_b = [d for d in range(len(m)) if d not in first], [d for d in range(len(n)) if d not in second]
     count = shapes.numel(m[d] for d in first)
     left = a.permute([*rest_a, *first]).reshape(shapes.numel(m[d] for d in rest_a), count)

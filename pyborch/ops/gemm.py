@@ -60,7 +60,8 @@ class Result:
         stored = store_expression(dtype, Code(None, dtype.compute, "v"))
         rows = [f"fn {name}_row(split: u32, ubatch: u32, urow: u32) -> i32 {{ let batch = i32(ubatch); let row = i32(urow); {body} }}"
                 for name, body in (("y", self.row), ("bias", self.bias_row))]
-        cols = [f"fn {name}_col(ucol: u32) -> i32 {{ let col = i32(ucol); {body} }}" for name, body in (("y", self.col), ("bias", self.bias_col))]
+        cols = [f"fn {name}_col(ucol: u32) -> i32 {{ let col = i32(ucol); {body} }}"
+                for name, body in (("y", self.col), ("bias", self.bias_col))]
         return "\n".join([*rows, *cols, f"fn put(at: i32, bias_at: i32, value: {acc}) {{ let v = {value}; y[u32(at)] = {stored}; }}"])
 
 
@@ -89,7 +90,8 @@ def plan_product(plan, size, a, b, result) -> None:
         plan.dispatch(kernel, buffers, words + sides + list(result.fields.values()), _groups(variant, size, 1))
         return
     partial = plan.temp(splits * size.batches * size.rows * size.cols, dtypes.float32 if acc == "f32" else dtypes.int32)
-    plan.dispatch(_kernel(variant, size.steps, a, b, None, acc), [a.operand, b.operand, partial], words + sides, _groups(variant, size, splits))
+    kernel = _kernel(variant, size.steps, a, b, None, acc)
+    plan.dispatch(kernel, [a.operand, b.operand, partial], words + sides, _groups(variant, size, splits))
     buffers = [partial, *([result.bias] if result.bias is not None else []), result.operand]
     plan.dispatch(_sum_kernel(result, acc), buffers, words + list(result.fields.values()), -(-size.batches * size.rows * size.cols // 64))
 
@@ -103,19 +105,16 @@ def _choose(device, size):
     if size.rows <= 2:
         variant = ("threads", 1)
         return variant, _splits(_groups(variant, size, 1), 256, outer, steps, 64)
-    tiles = size.batches * size.rows * size.cols
-    if size.rows > 64 and size.cols > 64 and tiles >= 128 * 128 * 128:
-        variant = ("tiles", 8, 8, 16)
-    elif size.rows > 16 and size.cols > 16 and tiles >= 64 * 64 * 16:
-        variant = ("tiles", 4, 4, 16)
-    else:
-        variant = ("tiles", 2, 2, 16)
+    variant = ("tiles", 4, 4, 16) if size.rows > 32 and size.cols > 32 else ("tiles", 2, 2, 16)
+    large = ("tiles", 8, 8, 16 if device.limits["maxComputeWorkgroupStorageSize"] >= 17000 else 8)
+    if size.steps[1] == size.steps[2] == 1 and size.rows > 64 and size.cols > 64 and _groups(large, size, 1) >= 200:
+        variant = large  # measured: pays for plain products that fill the device, never for convolutions
     return variant, _splits(_groups(variant, size, 1), 264, outer, steps, 128)
 
 
 def _splits(groups, wanted, outer, steps, least):
-    """Enough chunks of the sum that ``wanted`` groups run, none with fewer than ``least`` steps."""
-    return max(1, min(wanted // groups, outer, steps // least, 128))
+    """Enough chunks of the sum that about ``wanted`` groups run, none with fewer than ``least`` steps."""
+    return max(1, min((wanted + groups // 2) // groups, outer, steps // least, 128))
 
 
 def _groups(variant, size, splits):

@@ -32,7 +32,11 @@ def _matmul_run(plan, a, b, bias, y):
     run_matmul(plan, a, b, bias, y, b.meta.shape[-1], b.meta.strides[:-2], b.meta.strides[-1], b.meta.strides[-2])
 
 
-def _b_gradient(a, g, b):
+def _a_gradient(g, b):
+    return apply(MATMUL, g, b.mT, None)
+
+
+def _b_gradient(g, a, b):
     """a.T @ g in the shape of ``b``; batches of ``a`` become rows where ``b`` has none."""
     if len(b.meta.shape) == 2 and len(a.meta.shape) > 2:
         a, g = a.reshape(-1, a.meta.shape[-1]), g.reshape(-1, g.meta.shape[-1])
@@ -40,7 +44,7 @@ def _b_gradient(a, g, b):
 
 
 MATMUL = Op("matmul", _matmul_shape, _matmul_run, _matmul_numpy,
-            {"a": lambda g, b: apply(MATMUL, g, b.mT, None), "b": lambda g, a, b: _b_gradient(a, g, b), "bias": lambda g: g})
+            {"a": _a_gradient, "b": _b_gradient, "bias": lambda g: g})
 
 
 def _linear_shape(x, w, b):
@@ -81,8 +85,8 @@ def run_matmul(plan, a, b, bias, y, cols, b_batch_strides, b_col, b_step):
     if not any(b_strides):  # one matrix for all batches: they are more rows, where the strides allow
         sizes, (sa, sc) = shapes.collapse((*batch, rows), [(*a_strides, row[0]), (*c_all[:-2], row[1])])
         if len(sizes) <= 1:
-            batch, a_strides, b_strides, rows, row = (), (), (), *(sizes or (1,)), (sa[0], sc[0]) if sizes else (0, 0)
-            c_all = (0, c_all[-1])
+            batch, a_strides, b_strides, c_all = (), (), (), (0, c_all[-1])
+            rows, row = (sizes[0], (sa[0], sc[0])) if sizes else (1, (0, 0))
     sizes, strides = shapes.collapse(batch, [a_strides, b_strides, c_all[:-2]])
     left = _side(a, "a", sizes, strides[0], row[0], m.strides[-1])
     right = _side(b, "b", sizes, strides[1], b_col, b_step)
@@ -108,7 +112,8 @@ def _batch_fields(name, sizes, strides):
 
 
 def _side(operand, name, sizes, strides, row, step):
-    fields = {f"{name}_offset": operand.meta.offset, f"{name}_row": row, f"{name}_step": step, **_batch_fields(name, sizes, strides)}
+    fields = {f"{name}_offset": operand.meta.offset, f"{name}_row": row, f"{name}_step": step}
+    fields.update(_batch_fields(name, sizes, strides))
     text = _batch_text(name, sizes, f"p.{name}_offset + row * p.{name}_row") + " return at;"
     return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1)
 
@@ -117,7 +122,8 @@ def _renamed(side, name):
     """The same operand in the other role."""
     old = "b" if name == "a" else "a"
     fields = {name + k[1:]: v for k, v in side.fields.items()}
-    return Side(side.operand, fields, side.row.replace(f"p.{old}_", f"p.{name}_"), side.step.replace(f"p.{old}_", f"p.{name}_"), fast=side.fast)
+    row, step = (text.replace(f"p.{old}_", f"p.{name}_") for text in (side.row, side.step))
+    return Side(side.operand, fields, row, step, fast=side.fast)
 
 
 def _result(y, bias, sizes, strides, row, col, swapped):
@@ -133,8 +139,10 @@ def _result(y, bias, sizes, strides, row, col, swapped):
 
 
 # checks with PyTorch's words
-def _same_dtype(a, b):
+def _same_dtype(a, b, batched=False):
     if a.meta.dtype is not b.meta.dtype:
+        if batched:
+            raise RuntimeError(f"expected scalar type {a.meta.dtype.title} but found {b.meta.dtype.title}")
         names = [CPP_NAMES[x.meta.dtype.name] for x in (a, b)]
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
     if a.meta.dtype.name == "bool":
@@ -154,26 +162,29 @@ def _batches_match(a, b):
 def _expands(shape, target):
     """Refuse an added tensor that does not broadcast to ``target``."""
     if len(shape) > len(target):
-        raise RuntimeError(f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided ({len(target)}) must "
-                           f"be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+        raise RuntimeError(f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided ({len(target)}) "
+                           f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     for i in range(-1, -len(shape) - 1, -1):
         if shape[i] != target[i] and shape[i] != 1:
-            raise RuntimeError(f"The expanded size of the tensor ({target[i]}) must match the existing size ({shape[i]}) at non-singleton dimension "
-                               f"{len(target) + i}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}")
+            raise RuntimeError(f"The expanded size of the tensor ({target[i]}) must match the existing size ({shape[i]}) at non-singleton "
+                               f"dimension {len(target) + i}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}")
 
 
 def _tall(*shape, **kw):
     return T(*shape, view=lambda t: t.transpose(-2, -1), **kw)
 
 
+WHOLE = {"dtype": "int64", "low": -9, "high": 9}
 MATRICES = [S(T(2, 3), T(3, 4)), S(T(17, 33), T(33, 19)), S(_tall(5, 6), T(5, 7)), S(T(6, 5), _tall(7, 5)), S(T(1, 70), T(70, 1)),
-            S(T(66, 3), T(3, 70)), S(T(2, 0), T(0, 3)), S(T(0, 2), T(2, 3)), S(T(3, 2, dtype="int64", low=-9, high=9), T(2, 4, dtype="int64", low=-9, high=9))]
+            S(T(66, 3), T(3, 70)), S(T(2, 0), T(0, 3)), S(T(0, 2), T(2, 3)), S(T(3, 2, **WHOLE), T(2, 4, **WHOLE))]
 LONG_SUM = S(T(3, 1500), T(1500, 5), tol=1e-4)
 
 
 @function(to="torch Tensor", samples=[
-    *MATRICES, LONG_SUM, S(T(3), T(3)), S(T(3), T(3, 4)), S(T(4, 3), T(3)), S(T(2, 4, 3), T(3)), S(T(3), T(2, 3, 4)), S(T(2, 4, 3), T(3, 5)),
-    S(T(4, 3), T(2, 3, 5)), S(T(2, 4, 3), T(2, 3, 5)), S(T(2, 1, 4, 3), T(5, 3, 2)), S(T(2, 3, 4, 5), T(2, 3, 5, 2)), S(T(0, 4, 3), T(3, 2)),
+    *MATRICES, LONG_SUM, S(T(3), T(3)), S(T(3), T(3, 4)), S(T(4, 3), T(3)), S(T(2, 4, 3), T(3)), S(T(3), T(2, 3, 4)),
+    S(T(2, 4, 3), T(3, 5)),
+    S(T(4, 3), T(2, 3, 5)), S(T(2, 4, 3), T(2, 3, 5)), S(T(2, 1, 4, 3), T(5, 3, 2)),
+    S(T(2, 3, 4, 5), T(2, 3, 5, 2)), S(T(0, 4, 3), T(3, 2)),
     S(T(4, 2, 3, view=lambda t: t.transpose(0, 1)), T(3, 5)), S(T(6, 5, view=lambda t: t[1::2, 1:4]), T(3, 3))])
 def matmul(input, other, *, out=None):
     """The matrix product: dot of vectors, matrix by vector, matrices, or batches of them with broadcasting (torch.matmul).
@@ -198,7 +209,7 @@ def matmul(input, other, *, out=None):
     else:
         shapes.broadcast(a[:-2], b[:-2])
         _batches_match(a[-2:], (shapes.numel(shapes.broadcast(a[:-2], b[:-2])), *b[-2:]))
-    _same_dtype(input, other)
+    _same_dtype(input, other, len(b) > 2)
     if len(a) == 1:
         return _written(apply(MATMUL, input.unsqueeze(0), other, None).squeeze(-2), out)
     return apply(MATMUL, input, other, None, out=out)
@@ -228,10 +239,11 @@ def _check_bmm(a, b):
     m, n = a.meta.shape, b.meta.shape
     if m[0] != n[0] or m[2] != n[1]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{m[0]}, {m[2]}] but got: [{n[0]}, {n[1]}].")
-    _same_dtype(a, b)
+    _same_dtype(a, b, True)
 
 
-@function(to="torch Tensor", samples=[S(T(3, 4, 5), T(3, 5, 2)), S(_tall(3, 5, 4), _tall(3, 2, 5)), S(T(2, 18, 3), T(2, 3, 17)), S(T(0, 2, 3), T(0, 3, 2))])
+@function(to="torch Tensor", samples=[S(T(3, 4, 5), T(3, 5, 2)), S(_tall(3, 5, 4), _tall(3, 2, 5)), S(T(2, 18, 3), T(2, 3, 17)),
+                                      S(T(0, 2, 3), T(0, 3, 2))])
 def bmm(input, mat2, *, out=None):
     """(b, n, m) @ (b, m, p) -> (b, n, p), no broadcasting."""
     _check_bmm(input, mat2)
@@ -253,10 +265,11 @@ def dot(input, tensor, *, out=None):
     if len(a) != 1 or len(b) != 1:
         raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
     if input.meta.dtype is not tensor.meta.dtype:
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {input.meta.dtype.title} and {tensor.meta.dtype.title}")
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {input.meta.dtype.title} and "
+                           f"{tensor.meta.dtype.title}")
     if a != b:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same number of elements, but got "
-                           f"{a[0]} and {b[0]} elements respectively")
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same number of elements, "
+                           f"but got {a[0]} and {b[0]} elements respectively")
     return _written(apply(MATMUL, input.unsqueeze(0), tensor.unsqueeze(1), None).reshape(()), out)
 
 
@@ -307,8 +320,9 @@ def _added(target, input, a, b, beta, alpha, out):
     return _plus(input, lambda bias, out: apply(MATMUL, a, b, bias, out=out), beta, alpha, out)
 
 
-@function(to="torch Tensor", samples=[S(T(2, 5), T(2, 3), T(3, 5)), S(T(5), T(2, 3), T(3, 5)), S(T(2, 1), T(2, 3), T(3, 5), beta=0.5, alpha=2.0),
-                                      S(T(40), T(3, 900), T(900, 40), tol=1e-4), S(T(2, 5, values=(float("nan"),) * 10, grad=False), T(2, 3), T(3, 5), beta=0)])
+@function(to="torch Tensor", samples=[
+    S(T(2, 5), T(2, 3), T(3, 5)), S(T(5), T(2, 3), T(3, 5)), S(T(2, 1), T(2, 3), T(3, 5), beta=0.5, alpha=2.0),
+    S(T(40), T(3, 900), T(900, 40), tol=1e-4), S(T(2, 5, values=(float("nan"),) * 10, grad=False), T(2, 3), T(3, 5), beta=0)])
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     """beta * input + alpha * (mat1 @ mat2); input broadcasts to (n, p)."""
     for x, name in ((mat1, "mat1"), (mat2, "mat2")):
@@ -348,8 +362,9 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
     return _plus(input, lambda bias, out: _written(outer(vec1, vec2) if bias is None else outer(vec1, vec2) + bias, out), beta, alpha, out)
 
 
-@function(to="F", samples=[S(T(2, 3), T(5, 3)), S(T(2, 3), T(5, 3), T(5)), S(T(3), T(5, 3), T(5)), S(T(2, 4, 3), T(5, 3), T(5)), S(T(2, 3), T(3)),
-                           S(T(65, 20), T(17, 20), T(17)), S(T(2, 600), T(10, 600), T(10), tol=1e-4), S(T(0, 3), T(5, 3), T(5)),
+@function(to="F", samples=[S(T(2, 3), T(5, 3)), S(T(2, 3), T(5, 3), T(5)), S(T(3), T(5, 3), T(5)), S(T(2, 4, 3), T(5, 3), T(5)),
+                           S(T(2, 3), T(3)), S(T(65, 20), T(17, 20), T(17)), S(T(2, 600), T(10, 600), T(10), tol=1e-4),
+                           S(T(0, 3), T(5, 3), T(5)),
                            S(T(4, 2, 3, view=lambda t: t.transpose(0, 1)), _tall(3, 5), T(5))])
 def linear(input, weight, bias=None):
     """input @ weight.T + bias: (*, in), (out, in), (out) -> (*, out) (torch.nn.functional.linear)."""

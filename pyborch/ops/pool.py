@@ -1,7 +1,8 @@
 """Pooling over the last two dims: largest values and averages of windows, which lie at strides or (adaptive) by proportion.
 
 MAX gives values and indices; SCATTER and PICK move values to and from those indices and are each other's gradient, as are AVERAGE and
-SPREAD. A Window describes the windows; 1-d pooling has a height of 1. See pooling.py for the public functions.
+SPREAD. ``window`` is (kernel, stride, padding, dilation, adaptive), all pairs but the last; 1-d pooling has a height of 1. See pooling.py
+for the public functions.
 """
 from __future__ import annotations
 
@@ -167,22 +168,36 @@ def _average_run(plan, x, y, *, window, size, include_pad, divisor):
 
 def _spread_run(plan, u, x, *, window, size, include_pad, divisor):
     u = plan.contiguous(u)
-    _dispatch(plan, "pool_average_scatter", window, [u, x], size, u.meta.shape, x.meta.numel, 0, u.meta.offset, _divisor_text(include_pad, divisor))
+    _dispatch(plan, "pool_average_scatter", window, [u, x], size, u.meta.shape, x.meta.numel, 0, u.meta.offset,
+              _divisor_text(include_pad, divisor))
 
 
 def _size(metas):
     return tuple(metas[0].shape[-2:])
 
 
-MAX = Op("max_pool", _max_shape, _max_run, _max_numpy,
-         {"x": lambda gs, ys, metas, window: apply(SCATTER, gs[0], ys[1], window=window, size=_size(metas))})
-SCATTER = Op("max_pool_scatter", _moved_shape, _scatter_run, _scatter_numpy,
-             {"u": lambda g, at, metas, window: apply(PICK, g, at, window=window, size=_size(metas))})
-PICK = Op("max_pool_pick", _moved_shape, _pick_run, _pick_numpy,
-          {"u": lambda g, at, metas, window: apply(SCATTER, g, at, window=window, size=_size(metas))})
-AVERAGE = Op("avg_pool", _average_shape, _average_run, _average_numpy,
-             {"x": lambda g, metas, window, include_pad, divisor: apply(SPREAD, g, window=window, size=_size(metas), include_pad=include_pad,
-                                                                       divisor=divisor)})
-SPREAD = Op("avg_pool_spread", _average_shape, _spread_run, _spread_numpy,
-            {"x": lambda g, metas, window, include_pad, divisor: apply(AVERAGE, g, window=window, size=_size(metas), include_pad=include_pad,
-                                                                      divisor=divisor)})
+def _max_gradient(gs, ys, metas, window):
+    return apply(SCATTER, gs[0], ys[1], window=window, size=_size(metas))
+
+
+def _scatter_gradient(g, at, metas, window):
+    return apply(PICK, g, at, window=window, size=_size(metas))
+
+
+def _pick_gradient(g, at, metas, window):
+    return apply(SCATTER, g, at, window=window, size=_size(metas))
+
+
+def _average_gradient(g, metas, window, include_pad, divisor):
+    return apply(SPREAD, g, window=window, size=_size(metas), include_pad=include_pad, divisor=divisor)
+
+
+def _spread_gradient(g, metas, window, include_pad, divisor):
+    return apply(AVERAGE, g, window=window, size=_size(metas), include_pad=include_pad, divisor=divisor)
+
+
+MAX = Op("max_pool", _max_shape, _max_run, _max_numpy, {"x": _max_gradient})
+SCATTER = Op("max_pool_scatter", _moved_shape, _scatter_run, _scatter_numpy, {"u": _scatter_gradient})
+PICK = Op("max_pool_pick", _moved_shape, _pick_run, _pick_numpy, {"u": _pick_gradient})
+AVERAGE = Op("avg_pool", _average_shape, _average_run, _average_numpy, {"x": _average_gradient})
+SPREAD = Op("avg_pool_spread", _average_shape, _spread_run, _spread_numpy, {"x": _spread_gradient})

@@ -60,7 +60,8 @@ HOLES = T(1, 1, 2, 4, values=(1.0, float("nan"), 3.0, float("-inf"), 2.0, 0.0, -
 
 
 @function(to="F torch", samples=[
-    S(IMAGE, 2), S(IMAGE, 3, 2, 1), S(IMAGE, (3, 2), (1, 2), (1, 0)), S(IMAGE, 3, 2, 1, 1, True), S(IMAGE, 2, 1, 0, 2), S(IMAGE, 2, 2, 1, (1, 3), True),
+    S(IMAGE, 2), S(IMAGE, 3, 2, 1), S(IMAGE, (3, 2), (1, 2), (1, 0)), S(IMAGE, 3, 2, 1, 1, True), S(IMAGE, 2, 1, 0, 2),
+    S(IMAGE, 2, 2, 1, (1, 3), True),
     S(IMAGE, 3, 1, return_indices=True), S(T(3, 7, 6), 2), S(T(0, 3, 6, 6), 2), S(HOLES, 2), S(HOLES, (1, 2), return_indices=True),
     S(T(2, 6, 7, 3, view=lambda t: t.permute(0, 3, 2, 1)), 2), S(T(1, 1, 4, 4, dtype="int64", low=-9, high=9), 2)])
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
@@ -92,7 +93,8 @@ def _flat_window(k, s, pad, d, adaptive=False):
 
 
 @function(to="F torch", samples=[
-    S(LINE, 2), S(LINE, 3, 2, 1), S(LINE, 3, 1, 0, 2), S(LINE, 3, 2, 1, 1, True), S(T(3, 11), 2), S(LINE, 4, 1, 2, return_indices=True), S(T(0, 3, 8), 2)])
+    S(LINE, 2), S(LINE, 3, 2, 1), S(LINE, 3, 1, 0, 2), S(LINE, 3, 2, 1, 1, True), S(T(3, 11), 2),
+    S(LINE, 4, 1, 2, return_indices=True), S(T(0, 3, 8), 2)])
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest value of each window of (N, C, L) or (C, L)."""
     x, where = input.meta.shape, "max_pool1d"
@@ -133,7 +135,8 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 def _line(where, input):
     if len(input.meta.shape) not in (2, 3):
-        raise RuntimeError(f"Expected 2 to 3 dimensions, but got {len(input.meta.shape)}-dimensional tensor for argument #1 'self' (while checking "
+        raise RuntimeError(f"Expected 2 to 3 dimensions, but got {len(input.meta.shape)}-dimensional tensor for argument #1 'self' "
+                           f"(while checking "
                            f"arguments for {where})")
 
 
@@ -170,18 +173,21 @@ def _target(where, input, output_size, colon=""):
     size = tuple(n if s is None else s for s, n in zip(size, x[-2:]))
     for dim in range(1 - len(x), 0):
         if x[dim] == 0:
-            raise RuntimeError(f"{where}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x)} with "
+            raise RuntimeError(f"{where}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                               f"{list(x)} with "
                                f"dimension {len(x) + dim} being empty")
     return size
 
 
-@function(to="F", samples=[S(IMAGE, 3), S(IMAGE, (3, 4)), S(IMAGE, (None, 2)), S(IMAGE, 1), S(T(3, 7, 6), 2), S(T(2, 1, 3, 3), 5), S(T(0, 3, 6, 6), 2),
+@function(to="F", samples=[S(IMAGE, 3), S(IMAGE, (3, 4)), S(IMAGE, (None, 2)), S(IMAGE, 1), S(T(3, 7, 6), 2), S(T(2, 1, 3, 3), 5),
+                           S(T(0, 3, 6, 6), 2),
                            S(IMAGE, (7, 6)), S(T(2, 6, 7, 3, view=lambda t: t.permute(0, 3, 2, 1)), 1)])
 def adaptive_avg_pool2d(input, output_size):
     """Means over windows that cut height and width into ``output_size`` parts; None keeps a size."""
     size = _target("adaptive_avg_pool2d", input, output_size)
     if min(size) < 0:
-        raise RuntimeError(f"adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {{{size[0]}, {size[1]}}}")
+        raise RuntimeError(f"adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received "
+                           f"{{{size[0]}, {size[1]}}}")
     if input.meta.dtype.kind != "f":
         raise NotImplementedError(f"\"adaptive_avg_pool2d\" not implemented for '{input.meta.dtype.title}'")
     if size == (1, 1):
@@ -214,7 +220,10 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
     return tuple(t.squeeze(-2) for t in found) if return_indices else found.squeeze(-2)
 
 
-function(to="torch", name="adaptive_max_pool1d", samples=[S(LINE, 4)])(lambda input, output_size: adaptive_max_pool1d(input, output_size, True))
+@function(to="torch", name="adaptive_max_pool1d", samples=[S(LINE, 4)])
+def _adaptive_max_pool1d(input, output_size):
+    """torch.adaptive_max_pool1d always gives the indices too."""
+    return adaptive_max_pool1d(input, output_size, True)
 
 
 def _power_mean(pooled, count, norm_type):

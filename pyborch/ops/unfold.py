@@ -55,10 +55,16 @@ def _plan(fold):
     return run
 
 
-UNFOLD = Op("unfold_images", _unfold_shape, _plan(False), _unfold_numpy,
-            {"x": lambda g, window, image, blocks: apply(FOLD, g, window=window, image=image, blocks=blocks)})
-FOLD = Op("fold_images", _fold_shape, _plan(True), _fold_numpy,
-          {"x": lambda g, window, image, blocks: apply(UNFOLD, g, window=window, image=image, blocks=blocks)})
+def _unfold_gradient(g, window, image, blocks):
+    return apply(FOLD, g, window=window, image=image, blocks=blocks)
+
+
+def _fold_gradient(g, window, image, blocks):
+    return apply(UNFOLD, g, window=window, image=image, blocks=blocks)
+
+
+UNFOLD = Op("unfold_images", _unfold_shape, _plan(False), _unfold_numpy, {"x": _unfold_gradient})
+FOLD = Op("fold_images", _fold_shape, _plan(True), _fold_numpy, {"x": _fold_gradient})
 
 
 def _pair(value):
@@ -80,14 +86,17 @@ def _check(kernel, stride, dilation):
                            S(T(2, 5, 6, 3, view=lambda t: t.permute(0, 3, 1, 2)), 2)])
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Sliding blocks as columns: (N, C, H, W) -> (N, C * kh * kw, blocks)."""
-    x, kernel, dilation, padding, stride = input.meta.shape, *(_pair(v) for v in (kernel_size, dilation, padding, stride))
+    x = input.meta.shape
+    kernel, dilation, padding, stride = _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride)
     _check(kernel, stride, dilation)
     if len(x) not in (3, 4) or 0 in x[-3:]:
-        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+                           f"but got: "
                            f"{list(x)}")
     blocks = _blocks(x[-2:], kernel, stride, padding, dilation)
     if min(blocks) < 1:
-        raise RuntimeError(f"Given input with spatial size ({x[-2]}, {x[-1]}), kernel_size=({kernel[0]}, {kernel[1]}), dilation=({dilation[0]}, "
+        raise RuntimeError(f"Given input with spatial size ({x[-2]}, {x[-1]}), kernel_size=({kernel[0]}, {kernel[1]}), "
+                           f"dilation=({dilation[0]}, "
                            f"{dilation[1]}), padding=({padding[0]}, {padding[1]}), calculated shape of the array of sliding blocks as "
                            f"({blocks[0]}, {blocks[1]}), but its components must be at least one.")
     batched = input if len(x) == 4 else input.unsqueeze(0)
@@ -95,7 +104,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return y if len(x) == 4 else y.squeeze(0)
 
 
-@function(to="F", samples=[S(T(2, 12, 20), (5, 6), 2), S(T(2, 12, 9), (4, 4), 2), S(T(2, 18, 6), (5, 6), (3, 2), (1, 2), (1, 0), 2), S(T(12, 9), (4, 4), 2),
+@function(to="F", samples=[S(T(2, 12, 20), (5, 6), 2), S(T(2, 12, 9), (4, 4), 2), S(T(2, 18, 6), (5, 6), (3, 2), (1, 2), (1, 0), 2),
+                           S(T(12, 9), (4, 4), 2),
                            S(T(0, 12, 9), (4, 4), 2)])
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """The sum of columns at their places: (N, C * kh * kw, blocks) -> (N, C, *output_size)."""
@@ -103,15 +113,18 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     image, kernel, dilation, padding, stride = values
     _check(kernel, stride, dilation)
     if len(x) not in (2, 3) or 0 in x[-2:]:
-        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
+        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+                           f"input, but got: "
                            f"{list(x)}")
     if x[-2] % (kernel[0] * kernel[1]):
-        raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={x[-2]} and "
+        raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+                           f"input.size(1)={x[-2]} and "
                            f"kernel_size=({kernel[0]}, {kernel[1]}).")
     blocks = _blocks(image, kernel, stride, padding, dilation)
     if shapes.numel(blocks) != x[-1]:
         given = ", ".join(f"{n}=({v[0]}, {v[1]})" for n, v in zip(("output_size", "kernel_size", "dilation", "padding", "stride"), values))
-        raise RuntimeError(f"Given {given}, expected size of input's dimension 2 to match the calculated number of sliding blocks {blocks[0]} * "
+        raise RuntimeError(f"Given {given}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+                           f"{blocks[0]} * "
                            f"{blocks[1]} = {blocks[0] * blocks[1]}, but got input.size(2)={x[-1]}.")
     batched = input if len(x) == 3 else input.unsqueeze(0)
     y = apply(FOLD, batched, window=(kernel, stride, padding, dilation), image=image, blocks=blocks)
