@@ -83,11 +83,13 @@ def _into(plan, y, fill):
     return None
 
 
-def _image_result(y, bias, groups):
-    """Rows are channels of a group, columns are images and positions."""
-    fields, plane = {"y_offset": y.meta.offset}, y.meta.shape[2] * y.meta.shape[3]
-    places = [f"return p.y_offset + (batch * i32(p.rows) + row) * {plane};",
-              f"return col / {plane} * {y.meta.shape[1] * plane} + col % {plane};"]
+def _image_result(y, bias, first, step, count):
+    """Rows are channels of a group, columns are images and, of each, ``count`` positions from ``first`` in ``step``."""
+    fields, (_, channels, height, width) = {"y_offset": y.meta.offset}, y.meta.shape
+    plane, positions = height * width, count[0] * count[1]
+    inside = f"col % {positions}" if step == (1, 1) else (
+        f"col % {positions} / {count[1]} * {step[0] * width} + col % {count[1]} * {step[1]} + {first[0] * width + first[1]}")
+    places = [f"return p.y_offset + (batch * i32(p.rows) + row) * {plane};", f"return col / {positions} * {channels * plane} + {inside};"]
     if bias is None:
         return Result(y, fields, *places)
     fields.update({"c_offset": bias.meta.offset, "c_step": bias.meta.strides[0]})
@@ -154,7 +156,8 @@ def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size)
         return (f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; "
                 f"let advance = k0 * {h * wide} + k1 * {dilation[0] * wide} + dx;")
     side = _image_side(plan, x, padding, _reach(size, stride, (kh, kw), dilation, padding), row, step)
-    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], (channels, kh, kw)), a, side, _image_result(y, b, groups))
+    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], (channels, kh, kw)), a, side,
+                 _image_result(y, b, (0, 0), (1, 1), size))
 
 
 def _weights_run(plan, u, x, y, **where):
@@ -187,31 +190,55 @@ def _transposed_run(plan, x, w, b, y, **where):
     _into(plan, y, lambda result: _plan_transposed(plan, x, w, b, result, **where))
 
 
-def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
-    channels, out, kh, kw = w.meta.shape
-    n, _, h, wide = x.meta.shape
-    inner = channels // groups
-    a = Side(w, {"a_offset": w.meta.offset, "a_group": inner * out * kh * kw}, f"return p.a_offset + batch * p.a_group + row * {kh * kw};",
-             f"return k0 * {out * kh * kw} + k1 * {kw} + k2;")
-    dense = stride == (1, 1)
+class _Phase:
+    """Along one dim: outputs first + j * stride (j < count); their taps tap + a * tap_step (a < taps) meet inputs j + c - a * e."""
+    __slots__ = ("first", "count", "tap", "tap_step", "taps", "c", "e")
 
-    def row(shift, h, wide):
-        return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} + {padding[0] + shift[0]}; "
-                f"let x = at % {size[1]} + {padding[1] + shift[1]}; let start = p.b_offset + "
-                f"(row / {size[0] * size[1]} * {channels} + batch * {inner}) * {h * wide}" + (f" + y * {wide} + x;" if dense else ";"))
+    def __init__(self, phase, n, kernel, stride, padding, dilation):
+        self.first = (phase - padding) % stride
+        self.count = max(0, -(-(n - self.first) // stride))
+        taps = [k for k in range(kernel) if k * dilation % stride == phase]
+        self.taps, self.tap = len(taps), taps[0] if taps else 0
+        self.tap_step = taps[1] - taps[0] if len(taps) > 1 else 1
+        self.c = (self.first + padding - self.tap * dilation) // stride
+        self.e = self.tap_step * dilation // stride
+
+    def before(self):
+        return (self.taps - 1) * self.e - self.c
+
+    def reach(self):
+        return self.count + self.c
+
+
+def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
+    """A product for each phase of the stride, since other outputs meet other taps."""
+    rows, cols = ([_Phase(r, size[d], w.meta.shape[2 + d], stride[d], padding[d], dilation[d]) for r in range(stride[d])] for d in (0, 1))
+    before = [max(p.before() for p in phases) for phases in (rows, cols)]
+    x, shift = _framed(plan, x, before, [max(p.reach() for p in phases) for phases in (rows, cols)])
+    for i in rows:
+        for j in cols:
+            _plan_phase(plan, x, w, b, y, i, j, shift, stride, groups)
+
+
+def _plan_phase(plan, x, w, b, y, i, j, shift, stride, groups):
+    channels, out, kh, kw = w.meta.shape
+    inner, count = channels // groups, i.count * j.count
+    a = Side(w, {"a_offset": w.meta.offset, "a_group": inner * out * kh * kw},
+             f"return p.a_offset + batch * p.a_group + row * {kh * kw} + {i.tap * kw + j.tap};",
+             f"return k0 * {out * kh * kw} + k1 * {i.tap_step * kw} + k2 * {j.tap_step};")
+
+    def row(more, h, wide):
+        return (f"let at = row % {count}; let y = at / {j.count} + {i.c + shift[0] + more[0]}; let x = at % {j.count} + "
+                f"{j.c + shift[1] + more[1]}; let start = p.b_offset + (row / {count} * {channels} + batch * {inner}) * {h * wide} + "
+                f"y * {wide} + x;")
 
     def step(h, wide):
-        near = f" - k1 * {dilation[0] * wide} + dx;" if dense else ";"
-        return f"let dy = -k1 * {dilation[0]}; let dx = -k2 * {dilation[1]}; let advance = k0 * {h * wide}{near}"
-    if dense:
-        before = [(k - 1) * d - p for k, d, p in zip((kh, kw), dilation, padding)]
-        side = _image_side(plan, x, before, [n + p for n, p in zip(size, padding)], row, step)
-    else:
-        sh, sw = stride
-        inside = f"at.y >= 0 && at.z >= 0 && at.y % {sh} == 0 && at.z % {sw} == 0 && at.y / {sh} < {h} && at.z / {sw} < {wide}"
-        side = Side(x, {"b_offset": x.meta.offset}, row((0, 0), h, wide) + " return vec3<i32>(start, y, x);",
-                    step(h, wide) + " return vec3<i32>(advance, dy, dx);", inside, f"at.x + at.y / {sh} * {wide} + at.z / {sw}")
-    plan_product(plan, Product(groups, out, n * size[0] * size[1], (inner, kh, kw)), a, side, _image_result(y, b, groups))
+        return f"let dy = -k1 * {i.e}; let dx = -k2 * {j.e}; let advance = k0 * {h * wide} - k1 * {i.e * wide} + dx;"
+    before = [p.before() - n for p, n in zip((i, j), shift)]
+    side = _image_side(plan, x, before, [p.reach() + n for p, n in zip((i, j), shift)], row, step)
+    steps = (inner, i.taps, j.taps) if i.taps * j.taps else (0, 1, 1)
+    result = _image_result(y, b, (i.first, j.first), stride, (i.count, j.count))
+    plan_product(plan, Product(groups, out, x.meta.shape[0] * count, steps), a, side, result)
 
 
 def _where(stride, padding, dilation, groups):

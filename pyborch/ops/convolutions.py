@@ -160,7 +160,9 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 @function(to="torch F", samples=[
     S(T(2, 3, 4, 5), T(3, 4, 3, 2)), S(T(2, 3, 4, 5), T(3, 4, 3, 2), T(4), 2, 1, 1),
     S(T(2, 4, 4, 3), T(4, 2, 3, 3), T(4), (2, 1), 1, (1, 0), 2), S(T(3, 4, 5), T(3, 4, 3, 3), T(4), 1, 1, 0, 1, 2),
-    S(T(2, 3, 3, 3), T(3, 1, 2, 2), None, 3, groups=3), S(T(0, 3, 4, 5), T(3, 4, 3, 2))])
+    S(T(2, 3, 3, 3), T(3, 1, 2, 2), None, 3, groups=3), S(T(0, 3, 4, 5), T(3, 4, 3, 2)),
+    S(T(1, 2, 3, 4), T(2, 3, 3, 2), T(3), 2, 1, 1, 1, 2), S(T(1, 2, 4, 3), T(2, 3, 4, 3), T(3), (2, 3), (0, 1), (1, 0), 1, (2, 1)),
+    S(T(1, 2, 3, 3), T(2, 1, 5, 5), None, 2, 2)])
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The gradient of conv2d with respect to its input: upsamples (N, C, H, W) with weight (C, out / groups, kh, kw)."""
     return _backward("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
