@@ -141,11 +141,19 @@ def _convolve_run(plan, x, w, b, y, **where):
     _into(plan, y, lambda result: _plan_convolve(plan, x, w, b, result, **where))
 
 
+def _walk(plan, channels, rows, cols):
+    """(steps, names of the channel, row and column in them): the longest loop goes innermost on a software adapter."""
+    if plan.device.software and channels > cols:
+        return (rows, cols, channels), ("k2", "k0", "k1")
+    return (channels, rows, cols), ("k0", "k1", "k2")
+
+
 def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
     out, channels, kh, kw = w.meta.shape
     n, taps = x.meta.shape[0], channels * kh * kw
+    steps, (c, i, j) = _walk(plan, channels, kh, kw)
     a = Side(w, {"a_offset": w.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {taps};",
-             f"return k0 * {kh * kw} + k1 * {kw} + k2;", fast=True)
+             f"return {c} * {kh * kw} + {i} * {kw} + {j};", fast=True)
 
     def row(shift, h, wide):
         return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} * {stride[0]} - {padding[0] - shift[0]}; "
@@ -153,10 +161,10 @@ def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size)
                 f"(row / {size[0] * size[1]} * {groups * channels} + batch * {channels}) * {h * wide} + y * {wide} + x;")
 
     def step(h, wide):
-        return (f"let dy = k1 * {dilation[0]}; let dx = k2 * {dilation[1]}; "
-                f"let advance = k0 * {h * wide} + k1 * {dilation[0] * wide} + dx;")
+        return (f"let dy = {i} * {dilation[0]}; let dx = {j} * {dilation[1]}; "
+                f"let advance = {c} * {h * wide} + {i} * {dilation[0] * wide} + dx;")
     side = _image_side(plan, x, padding, _reach(size, stride, (kh, kw), dilation, padding), row, step)
-    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], (channels, kh, kw)), a, side,
+    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], steps), a, side,
                  _image_result(y, b, (0, 0), (1, 1), size))
 
 
@@ -223,9 +231,10 @@ def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, siz
 def _plan_phase(plan, x, w, b, y, i, j, shift, stride, groups):
     channels, out, kh, kw = w.meta.shape
     inner, count = channels // groups, i.count * j.count
+    steps, (c, di, dj) = _walk(plan, inner, i.taps, j.taps) if i.taps * j.taps else ((0, 1, 1), ("k0", "k1", "k2"))
     a = Side(w, {"a_offset": w.meta.offset, "a_group": inner * out * kh * kw},
              f"return p.a_offset + batch * p.a_group + row * {kh * kw} + {i.tap * kw + j.tap};",
-             f"return k0 * {out * kh * kw} + k1 * {i.tap_step * kw} + k2 * {j.tap_step};")
+             f"return {c} * {out * kh * kw} + {di} * {i.tap_step * kw} + {dj} * {j.tap_step};")
 
     def row(more, h, wide):
         return (f"let at = row % {count}; let y = at / {j.count} + {i.c + shift[0] + more[0]}; let x = at % {j.count} + "
@@ -233,10 +242,9 @@ def _plan_phase(plan, x, w, b, y, i, j, shift, stride, groups):
                 f"y * {wide} + x;")
 
     def step(h, wide):
-        return f"let dy = -k1 * {i.e}; let dx = -k2 * {j.e}; let advance = k0 * {h * wide} - k1 * {i.e * wide} + dx;"
+        return f"let dy = -{di} * {i.e}; let dx = -{dj} * {j.e}; let advance = {c} * {h * wide} - {di} * {i.e * wide} + dx;"
     before = [p.before() - n for p, n in zip((i, j), shift)]
     side = _image_side(plan, x, before, [p.reach() + n for p, n in zip((i, j), shift)], row, step)
-    steps = (inner, i.taps, j.taps) if i.taps * j.taps else (0, 1, 1)
     result = _image_result(y, b, (i.first, j.first), stride, (i.count, j.count))
     plan_product(plan, Product(groups, out, x.meta.shape[0] * count, steps), a, side, result)
 
