@@ -19,7 +19,8 @@ ERRORS = [
     (lambda: torch.mm(ones(2, 3), ones(3, 5).double()), "expected m1 and m2 to have the same dtype, but got: float != double"),
     (lambda: torch.mm(ones(3), ones(3, 5)), "self must be a matrix"),
     (lambda: torch.dot(ones(3), ones(4)),
-     "inconsistent tensor size, expected tensor [3] and src [4] to have the same number of elements, but got 3 and 4 elements respectively"),
+     "inconsistent tensor size, expected tensor [3] and src [4] to have the same number of elements, but got 3 and 4 elements "
+     "respectively"),
     (lambda: F["linear"](ones(2, 3), ones(5, 4)), "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
     (lambda: torch.einsum("ij,jk->il", ones(2, 3), ones(3, 2)),
      "einsum(): output subscript l does not appear in the equation for any input operand"),
