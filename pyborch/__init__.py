@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import importlib
 
-from . import autograd, ops
+from . import autograd, ops, random
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .devices import device, get_default_device, init, set_default_device
 from .dtypes import (bool_, can_cast, dtype, float16, float32, float64, get_default_dtype, int8, int16, int32, int64, promote_types,
@@ -14,6 +14,7 @@ from .dtypes import (bool_, can_cast, dtype, float16, float32, float64, get_defa
 from .errors import CaptureError, DeviceError, DeviceLost, SyncReadError
 from .ops import registry
 from .printing import set_printoptions
+from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .shape import Size
 from ._tensor import Tensor, install
 
@@ -26,7 +27,7 @@ inf, nan, pi, e = 1e999, 1e999 - 1e999, 3.141592653589793, 2.718281828459045
 newaxis = None
 globals().update({name: function for name, function in registry.namespace("torch").items() if name not in globals()})
 
-_LAZY = {"random": ".random", "nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special",
+_LAZY = {"nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special",
          "compiler": ".compiler"}
 _LAZY_NAMES = {"compile": "compiler", "save": "io", "load": "io"}
 

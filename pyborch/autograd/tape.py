@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 
-from .modes import Live, state
+from .modes import state
 
 _sequence = itertools.count()
 _BACKWARD_NAMES = {"matmul": "MmBackward0", "true_divide": "DivBackward0", "_where": "WhereBackward0", "_clamp": "ClampBackward1",
@@ -101,7 +101,7 @@ class OpNode(Node):
         self.recipe = recipe
         self.saved = saved = [operands[i] for i in recipe.operands]
         self.versions = [x.storage.version if isinstance(x, Tensor) else None for x in saved]
-        self.params = {n: _plain(params[n]) for n in recipe.params} if recipe.params else None
+        self.params = {n: params[n] for n in recipe.params} if recipe.params else None
         self.outputs = [(t.storage, t.meta, t.storage.version) for t in results] if recipe.wants_outputs else None
 
     def note_outputs(self, results):
@@ -170,10 +170,6 @@ class OpNode(Node):
 
     def release(self):
         self.saved = self.outputs = None
-
-
-def _plain(value):
-    return value.value if type(value) is Live else value
 
 
 class ViewNode(Node):

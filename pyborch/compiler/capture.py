@@ -84,6 +84,10 @@ class Recorder:
         """A module was called: its mode and parameters are guarded."""
         self.modules.append(module)
 
+    def on_replay(self, fn) -> None:
+        """Have ``fn()`` called before each replay: host state (step counts, random offsets) advances there."""
+        self.host.append(fn)
+
     def refuse(self, what) -> None:
         """Raise CaptureError for what a replay cannot repeat."""
         raise CaptureError(f"compile: {what} inside a compiled function would be replayed with the values of this call; move it outside, "
@@ -101,9 +105,9 @@ def active() -> bool:
 
 
 def on_replay(fn) -> None:
-    """Have ``fn()`` called before each replay of the step being recorded: host state (step counts, random offsets) advances there."""
+    """Have ``fn()`` called before each replay of the step being recorded, if one is."""
     if state.recorder is not None:
-        state.recorder.host.append(fn)
+        state.recorder.on_replay(fn)
 
 
 def live_boxes(calls) -> list:
