@@ -10,7 +10,7 @@ from .special import WIDE
 EDGES = [S(T(7, values=(-3.0, -1.0, -0.0, 0.0, 1.0, 3.0, 6.0)))]
 _SQRT_HALF, _GELU_SLOPE = math.sqrt(0.5), math.sqrt(2 / math.pi)
 
-pointwise("relu", lambda m, x: m.maximum(x, 0), grad={"x": lambda m, g, y: m.where(y > 0, g, 0.0)}, samples=UNARY + WIDE, to="torch Tensor F")
+pointwise("relu", lambda m, x: m.maximum(x, 0), grad={"x": lambda m, g, y: m.where(y <= 0, 0.0, g)}, samples=UNARY + WIDE, to="torch Tensor F")
 pointwise("relu6", lambda m, x: m.minimum(m.maximum(x, 0), 6), grad={"x": lambda m, g, x: m.where((x > 0) & (x < 6), g, 0.0)},
           samples=UNARY + EDGES, to="F")
 pointwise("leaky_relu", lambda m, x, *, negative_slope=0.01: m.where(x > 0, x, x * negative_slope),

@@ -18,7 +18,7 @@ def cast(x, dtype):
     return x if x.meta.dtype is dtype else apply(OPS["_to"], x, dtype=dtype)
 
 
-@function(to="Tensor", samples=[S(T(3, 4), T(4)), S(T(3, 4), INTEGERS)])
+@function(to="Tensor", samples=[S(T(3, 4, grad=False), T(4)), S(T(3, 4, grad=False), INTEGERS)])
 def copy_(self, src, non_blocking=False):
     """Write the values of ``src`` (broadcast and cast) into this tensor and return it."""
     if not hasattr(src, "meta"):
@@ -58,7 +58,7 @@ def rsub(input, other, *, alpha=1):
 @function(to="torch Tensor", samples=APART + [S(*s.args, rounding_mode=r) for s in APART + WHOLE for r in ("floor", "trunc")])
 def div(input, other, *, rounding_mode=None, out=None):
     """input / other; ``rounding_mode`` None (true division), "trunc" or "floor"."""
-    names = {None: "true_divide", "floor": "floor_divide", "trunc": "_trunc_divide"}
+    names = {None: "true_divide", "floor": "_floor_divide", "trunc": "_trunc_divide"}
     if rounding_mode not in names:
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
     return apply(OPS[names[rounding_mode]], input, other, out=out)

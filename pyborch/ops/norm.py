@@ -118,7 +118,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
     return _affine(_normalized(input, input.shape[0] * num_groups, eps, True), weight, bias)
 
 
-@function(to="torch F", samples=[S(T(2, 3, 5)), S(T(2, 3, 4, 4), weight=T(3), bias=T(3))])
+@function(to="F", samples=[S(T(2, 3, 5)), S(T(2, 3, 4, 4), weight=T(3), bias=T(3))])
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05):
     """Normalised over the positions of each channel of each sample (Ulyanov et al. 2016)."""
     batch, channels = input.shape[:2]
@@ -223,7 +223,7 @@ BN_GRAD = Op("batch_norm_grad", _bn_grad_shape, _bn_grad_run, _bn_grad_numpy)
 BATCH_NORM = Op("batch_norm", _bn_shape, _bn_run, _bn_numpy, grad={("x", "w", "b"): _bn_gradient})
 
 
-@function(to="torch F", samples=[S(T(4, 3, 5), None, None, training=True), S(T(4, 3), None, None, T(3), T(3), training=True),
+@function(to="F", samples=[S(T(4, 3, 5), None, None, training=True), S(T(4, 3), None, None, T(3), T(3), training=True),
                                  S(T(2, 3, 4, 4), T(3, grad=False), T(3, low=0.5, grad=False), T(3), T(3)),
                                  S(T(3, 2, 5, 6), T(2, grad=False), T(2, low=0.5, grad=False), T(2), T(2), training=True, momentum=0.2)])
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):

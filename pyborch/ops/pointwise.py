@@ -26,6 +26,15 @@ def _refuse_bool_subtract(dtypes, numbers):
                            "`logical_not()` operator instead.")
 
 
+def _tensors_only(name):
+    def check(dtypes, numbers):
+        if numbers:
+            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {numbers[0]}")
+    return check
+
+
+PAIRS = [s for s in BINARY if hasattr(s.args[1], "shape")]
+
 # arithmetic
 pointwise("clone", lambda m, x: x, grad={"x": lambda m, g: g}, samples=UNARY + [S(INTEGERS)], inplace=False)
 pointwise("neg", lambda m, x: -x, grad={"x": lambda m, g: -g}, samples=UNARY + [S(INTEGERS)])
@@ -40,29 +49,32 @@ pointwise("mul", lambda m, a, b: a * b, grad={"a": lambda m, g, b: g * b, "b": l
 pointwise("true_divide", lambda m, a, b: a / b, kind="float",
           grad={"a": lambda m, g, b: g / b, "b": lambda m, g, a, b: -g * a / (b * b)}, samples=APART)
 pointwise("reciprocal", lambda m, x: 1.0 / x, kind="float", grad={"x": lambda m, g, y: -g * y * y}, samples=POSITIVE)
-pointwise("maximum", wgsl={"f32": "max_nan(a, b)", "i32": "max(a, b)", "u32": "max(a, b)", "bool": "(a || b)"}, numpy="maximum", args="ab", samples=BINARY,
+pointwise("maximum", check=_tensors_only("maximum"), wgsl={"f32": "max_nan(a, b)", "i32": "max(a, b)", "u32": "max(a, b)", "bool": "(a || b)"}, numpy="maximum", args="ab", samples=PAIRS,
           grad={"a": lambda m, g, a, b: g * m.where(a == b, 0.5, m.where(a > b, 1.0, 0.0)),
                 "b": lambda m, g, a, b: g * m.where(a == b, 0.5, m.where(b > a, 1.0, 0.0))})
-pointwise("minimum", wgsl={"f32": "min_nan(a, b)", "i32": "min(a, b)", "u32": "min(a, b)", "bool": "(a && b)"}, numpy="minimum", args="ab", samples=BINARY,
+pointwise("minimum", check=_tensors_only("minimum"), wgsl={"f32": "min_nan(a, b)", "i32": "min(a, b)", "u32": "min(a, b)", "bool": "(a && b)"}, numpy="minimum", args="ab", samples=PAIRS,
           grad={"a": lambda m, g, a, b: g * m.where(a == b, 0.5, m.where(a < b, 1.0, 0.0)),
                 "b": lambda m, g, a, b: g * m.where(a == b, 0.5, m.where(b < a, 1.0, 0.0))})
-pointwise("fmax", lambda m, a, b: m.where(m.isnan(a), b, m.where(m.isnan(b), a, m.maximum(a, b))), samples=BINARY,
+pointwise("fmax", lambda m, a, b: m.where(m.isnan(a), b, m.where(m.isnan(b), a, m.maximum(a, b))), check=_tensors_only("fmax"), samples=PAIRS,
           grad={"a": lambda m, g, a, b: g * m.where((a >= b) | m.isnan(b), 1.0, 0.0), "b": lambda m, g, a, b: g * m.where((a >= b) | m.isnan(b), 0.0, 1.0)})
-pointwise("fmin", lambda m, a, b: m.where(m.isnan(a), b, m.where(m.isnan(b), a, m.minimum(a, b))), samples=BINARY,
+pointwise("fmin", lambda m, a, b: m.where(m.isnan(a), b, m.where(m.isnan(b), a, m.minimum(a, b))), check=_tensors_only("fmin"), samples=PAIRS,
           grad={"a": lambda m, g, a, b: g * m.where((a <= b) | m.isnan(b), 1.0, 0.0), "b": lambda m, g, a, b: g * m.where((a <= b) | m.isnan(b), 0.0, 1.0)})
 pointwise("remainder", wgsl={"f32": "floor_mod(a, b)", "i32": "floor_mod_int(a, b)", "u32": "(a % b)"}, numpy="mod", args="ab",
                        grad={"a": lambda m, g: g, "b": lambda m, g, a, b: -g * m.floor(a / b)}, samples=APART)
 pointwise("fmod", wgsl={"f32": "fmod_exact(a, b)", "i32": "(a % b)", "u32": "(a % b)"}, numpy="fmod", args="ab",
           grad={"a": lambda m, g: g, "b": lambda m, g, a, b: -g * m.trunc(a / b)}, samples=APART)
 pointwise("floor_divide", wgsl={"f32": "floor(a / b)", "i32": "floor_div_int(a, b)", "u32": "(a / b)"}, numpy="floor_divide", args="ab", samples=APART)
+pointwise("_floor_divide", wgsl={"f32": "floor(a / b)", "i32": "floor_div_int(a, b)", "u32": "(a / b)"}, numpy="floor_divide", args="ab", to="",
+          grad={"a": lambda m, g: g * 0, "b": lambda m, g, b: g * b * 0})
 pointwise("_trunc_divide", wgsl={"f32": "trunc(a / b)", "i32": "(a / b)", "u32": "(a / b)"}, args="ab", to="",
-          numpy=lambda np, a, b: np.trunc(a / b) if a.dtype.kind == "f" else (a - np.fmod(a, b)) // b)
+          numpy=lambda np, a, b: np.trunc(a / b) if a.dtype.kind == "f" else (a - np.fmod(a, b)) // b,
+          grad={"a": lambda m, g: g * 0, "b": lambda m, g, b: g * b * 0})
 pointwise("pow", wgsl={"f32": "power(a, b)", "i32": "power_int(a, b)", "u32": "u32(power_int(i32(a), i32(b)))"}, numpy="power", args="ab", to="",
           grad={"a": lambda m, g, a, b: g * m.where(b == 0, 0.0, b * m.pow(a, b - 1)),
                 "b": lambda m, g, a, b, y: g * m.where((a == 0) & (b >= 0), 0.0, y * m.log(a))})
-pointwise("atan2", wgsl="arc_tangent2(a, b)", numpy="arctan2", args="ab", kind="float", samples=BINARY,
+pointwise("atan2", check=_tensors_only("atan2"), wgsl="arc_tangent2(a, b)", numpy="arctan2", args="ab", kind="float", samples=PAIRS,
           grad={"a": lambda m, g, a, b: g * b / (a * a + b * b), "b": lambda m, g, a, b: -g * a / (a * a + b * b)})
-pointwise("hypot", lambda m, a, b: m.sqrt(a * a + b * b), kind="float", samples=BINARY[:5],
+pointwise("hypot", lambda m, a, b: m.sqrt(a * a + b * b), kind="float", check=_tensors_only("hypot"), samples=PAIRS[:5],
           grad={"a": lambda m, g, a, y: g * a / y, "b": lambda m, g, b, y: g * b / y})
 pointwise("lerp", lambda m, a, b, weight: a + weight * (b - a), samples=[S(T(3, 4), T(4), 0.25), S(T(3, 4), T(3, 4), T(3, 4))],
           grad={"a": lambda m, g, weight: g * (1.0 - weight), "b": lambda m, g, weight: g * weight, "weight": lambda m, g, a, b: g * (b - a)})

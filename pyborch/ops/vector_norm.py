@@ -21,7 +21,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord == -math.inf:
         return amin(x.abs(), dim, keepdim)
     if ord == 0:
-        return reduce.sum((x != 0).to(x.meta.dtype), dim, keepdim)
+        return reduce.sum(x.sign().abs(), dim, keepdim)
     if ord == 1:
         return reduce.sum(x.abs(), dim, keepdim)
     if ord == 2:
