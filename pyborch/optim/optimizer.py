@@ -210,7 +210,7 @@ def zeros_like(parameter):
 
 def _export(state):
     tensor = registry.namespace("torch")["tensor"]
-    return {k: tensor(float(v), dtype=dtypes.float32, device="cpu") if k in HOST_STATE else v for k, v in state.items()}
+    return {k: tensor(float(v), dtype=dtypes.float32) if k in HOST_STATE else v for k, v in state.items()}
 
 
 def _import(current, parameter, saved):
