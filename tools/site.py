@@ -1,11 +1,15 @@
 """Assembles the static site in dist/site: the pages of site/, the wheel and the bare Pyodide core. It needs no CDN.
 
-dist/site/wheel.json names the wheel, dist/site/pyodide/ is Pyodide, everything else is as in site/.
+dist/site/wheel.json names the wheel, dist/site/pyodide/ is Pyodide, dist/site/mnist/digits.bin the digits, everything else is as in site/.
 """
 import json
 import pathlib
 import shutil
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from tools import mnist  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SITE = ROOT / "dist/site"
@@ -18,6 +22,7 @@ def main():
     shutil.copytree(ROOT / "site", SITE)
     shutil.copy(wheel, SITE)
     (SITE / "wheel.json").write_text(json.dumps({"wheel": wheel.name}))
+    (SITE / "mnist/digits.bin").write_bytes(mnist.pack())
     copy_pyodide(SITE / "pyodide")
     print(SITE.relative_to(ROOT))
 

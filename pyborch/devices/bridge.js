@@ -194,7 +194,7 @@
     }
     const pipeline = scoped("validation", [`compiling ${label}`], () => device.createComputePipeline({
       label, layout, compute: { module: device.createShaderModule({ label, code }), entryPoint: "main" } }));
-    kernels.push({ pipeline, bound, immediate, paramBytes, label });
+    kernels.push({ pipeline, bound, immediate, paramBytes, label, untried: true });
     return kernels.length - 1;
   }
 
@@ -254,6 +254,7 @@
       step.floats = new Float32Array(step.words.buffer);
       step.ids = new Array(step.b.length);
     }
+    description.untried = description.steps.some((step) => step.kernel.untried);
     const id = freePlans.length ? freePlans.pop() : plans.length;
     plans[id] = description;
     return id;
@@ -268,6 +269,7 @@
   function run(id) {
     if (lost) check();
     const current = plans[id], steps = current.steps, first = 1 + current.buffers;
+    if (current.untried) return tryAlone(current, arguments);
     for (let n = 0; n < steps.length; n++) {
       const step = steps[n], { kernel, b, s, words, ids } = step;
       openPass();
@@ -290,6 +292,15 @@
       if (pending >= 256 || slot >= RING_SLOTS) flush();
     }
     if (encoder) batch.push(current);
+  }
+
+  // A kernel that does not compile spoils the whole submit it is in: so each is tried in one of its own.
+  function tryAlone(current, args) {
+    flush();
+    current.untried = false;
+    for (const { kernel } of current.steps) kernel.untried = false;
+    run.apply(null, args);
+    flush();
   }
 
   // Programs: a flat list of dispatches over fixed buffers, replayed by one call

@@ -1,0 +1,41 @@
+"""Every op's samples and the loss curve of a network on WebGPU in real browsers, against values frozen from PyTorch."""
+import pytest
+
+from tools.browser import ROOT, run_script
+
+TESTS = ROOT / "tests"
+
+
+def run(script, *args, **options):
+    """(exit status, what the script printed)."""
+    lines = []
+    status = run_script(TESTS / script, args, files=[TESTS / "samples.py", TESTS / "curve.py", TESTS / "golden"],
+                        on_log=lambda fd, text: lines.append(text), **options)
+    return status, "".join(lines)
+
+
+@pytest.mark.parametrize("pyodide, args", [("314", []), ("0.27", ["first"])])
+def test_samples_agree_with_pytorch_in_chromium(pyodide, args):
+    status, text = run("run_samples.py", *args, pyodide=pyodide)
+    assert status == 0, text
+
+
+def test_one_sample_of_each_op_agrees_in_firefox_with_float16():
+    status, text = run("run_samples.py", "first", name="firefox")
+    assert status == 0, text
+    assert "f16 True" in text
+
+
+def test_fifty_steps_draw_the_loss_curve_of_pytorch_eager_and_compiled():
+    status, text = run("run_curve.py")
+    assert status == 0, text
+
+
+def test_a_thousand_steps_leave_no_buffer_and_no_proxy_behind():
+    status, text = run("run_leaks.py")
+    assert status == 0, text
+
+
+def test_errors_name_what_went_wrong_on_the_device():
+    status, text = run("run_device_errors.py")
+    assert status == 0, text

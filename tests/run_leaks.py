@@ -1,0 +1,55 @@
+"""1,000 training steps, eager and compiled, leave as many GPU buffers and JsProxies as ten; the pool stays bounded under changing batch sizes."""
+import gc
+
+from pyodide.ffi import JsProxy
+
+import pyborch as torch
+import pyborch.devices
+from pyborch import nn
+
+torch.set_default_device("webgpu")
+backend = pyborch.devices.backend()
+
+
+def alive():
+    """(GPU buffers in use, JsProxies) after Python's cycles are gone."""
+    gc.collect()
+    stats = backend.stats()
+    return stats["buffers"] - stats["idle_buffers"], sum(isinstance(o, JsProxy) for o in gc.get_objects()), stats["plans"], stats["kernels"]
+
+
+def train(compiled):
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 4))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    x, y = torch.randn(16, 8), torch.randint(4, (16,))
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+    if compiled:
+        step = torch.compile(step)
+    counts = []
+    for n in range(1000):
+        loss = step(x, y)
+        if n % 50 == 9 or n == 999:
+            loss.item()
+            if n in (9, 999):
+                counts.append(alive())
+    assert counts[0] == counts[1], (compiled, counts)
+
+
+for compiled in (False, True):
+    train(compiled)
+
+model = nn.Linear(256, 256)
+peak = 0
+for n in range(120):
+    model(torch.randn(64 + 7 * n, 256)).sum().backward()
+    model.zero_grad()
+    stats = backend.stats()
+    peak = max(peak, stats["reserved_bytes"] - stats["allocated_bytes"])
+assert peak <= (64 << 20) + (8 << 20), peak
+print("ok", alive(), peak)
