@@ -86,9 +86,10 @@ def of_number(value_type) -> dtype:
     return int64 if value_type is int else _default[0]
 
 
-def result_type(dimensioned, zero_dim, numbers) -> dtype:
+def result_type(dimensioned, zero_dim, numbers):
     """Promotion over three priorities (dtypes of tensors with dims, of 0-d tensors, of Python numbers), as torch.result_type."""
     result = None
+    candidate = None
     for group in (dimensioned, zero_dim, numbers):
         if not group:
             continue

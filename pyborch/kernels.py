@@ -94,7 +94,8 @@ class Plan:
     """All that is decided about one op call: result metas, dispatches, temporary buffers. Immutable once built.
 
     ``layout`` says per operand True (tensor), False (number) or None (left out); ``numbers`` the types of the numbers;
-    ``aliases`` per input the output (from 1) whose memory it shares, 0 for none; ``bound`` counts inputs and outputs; ``recipes`` is the tape's, by which inputs need gradients.
+    ``aliases`` per input the output (from 1) whose memory it shares, 0 for none;
+    ``bound`` counts inputs and outputs; ``recipes`` is the tape's, by which inputs need gradients.
     """
     __slots__ = ("op", "device", "inputs", "outputs", "layout", "scalar_names", "params", "steps", "temps", "handle",
                  "single", "label", "numbers", "aliases", "bound", "forms", "recipes")

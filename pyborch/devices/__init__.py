@@ -124,7 +124,7 @@ _backends: dict = {}
 _default: list = [None]
 
 
-def backend(name=None) -> Backend:
+def backend(name=None):
     """The backend of a device name (None: the default one), started when first asked for."""
     if name is None:
         if _default[0] is None:

@@ -1,7 +1,6 @@
 """Normalisation layers: batch, instance, layer, group and RMS norm, local response."""
 from __future__ import annotations
 
-import math
 import warnings
 
 from .. import dtypes

@@ -105,7 +105,8 @@ def round(input, *, decimals=0, out=None):
     return div(rounded, scale, out=out) if decimals > 0 else FUNCTIONS["torch"]["mul"](rounded, scale, out=out)
 
 
-@function(to="torch Tensor", samples=[S(T(5, values=(float("nan"), float("inf"), float("-inf"), 1.0, -2.0))), S(T(3, values=(float("nan"), float("inf"), 1.0)), 5.0, 6.0)])
+@function(to="torch Tensor", samples=[S(T(5, values=(float("nan"), float("inf"), float("-inf"), 1.0, -2.0))),
+                                      S(T(3, values=(float("nan"), float("inf"), 1.0)), 5.0, 6.0)])
 def nan_to_num(input, nan=0.0, posinf=None, neginf=None, *, out=None):
     """Replace NaN and infinities (by the dtype's largest finite values unless given)."""
     if input.meta.dtype.kind != "f":

@@ -6,10 +6,9 @@ from collections import namedtuple
 from .. import dtypes
 from .. import shape as shapes
 from ..autograd import apply
-from .arithmetic import cast
 from . import reduce
 from .reduce_plan import Recipe, plan_reduce
-from .registry import FUNCTIONS, OPS, Op, S, T, function
+from .registry import OPS, Op, S, T, function
 
 GRID, LONG, TURNED, INTEGERS = reduce.GRID, reduce.LONG, reduce.TURNED, reduce.INTEGERS
 LOWEST = {"f32": "-infinity()", "i32": "i32(-2147483647 - 1)", "u32": "0u", "bool": "false"}

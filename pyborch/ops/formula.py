@@ -124,7 +124,7 @@ class CodeMath:
         type = op.compute_type(*[a.type for a in args if isinstance(a, Code)])
         texts = {n: (a.to(type).text if isinstance(a, Code) else literal(a, type)) for n, a in zip(op.args, args)}
         template = op.wgsl if isinstance(op.wgsl, str) else op.wgsl[type]
-        text = re.sub(r"\b(%s)\b" % "|".join(texts), lambda found: texts[found.group()], template)
+        text = re.sub(rf"\b({'|'.join(texts)})\b", lambda found: texts[found.group()], template)
         return first.builder.let("bool" if op.kind in ("compare", "bool") else type, text.replace("T(", type + "("))
 
 

@@ -150,7 +150,8 @@ PLACES = T(2, 4, dtype="int64", values=(0, 2, 1, 0, 2, 2, 0, 1))
 COLUMNS = T(3, 2, dtype="int64", values=(3, 0, 1, 1, 2, 3))
 
 
-@function(to="torch Tensor", samples=[S(ROWS, 0, PLACES), S(ROWS, 1, COLUMNS), S(T(4, 3, view=lambda t: t.t()), -1, COLUMNS), S(T(2, 3, 4), 1, T(2, 1, 4, dtype="int64", low=0, high=2)),
+@function(to="torch Tensor", samples=[S(ROWS, 0, PLACES), S(ROWS, 1, COLUMNS), S(T(4, 3, view=lambda t: t.t()), -1, COLUMNS),
+                                      S(T(2, 3, 4), 1, T(2, 1, 4, dtype="int64", low=0, high=2)),
                                       S(ROWS, 1, T(2, 3, dtype="int64", low=0, high=3))])
 def gather(input, dim, index, *, sparse_grad=False, out=None):
     """Elements of ``input`` along ``dim`` at ``index`` (int64, of the result's shape)."""
@@ -172,7 +173,8 @@ def take_along_dim(input, indices, dim=None):
     return gather(widen(input), dim, widen(indices))
 
 
-@function(to="torch Tensor", samples=[S(ROWS, 0, T(4, dtype="int64", values=(2, 0, 2, 1))), S(T(2, 3, 4), -1, T(2, dtype="int64", values=(3, 0))), S(T(5), 0, T(2, dtype="int64", values=(4, 4)))])
+@function(to="torch Tensor", samples=[S(ROWS, 0, T(4, dtype="int64", values=(2, 0, 2, 1))), S(T(2, 3, 4), -1, T(2, dtype="int64", values=(3, 0))),
+                                      S(T(5), 0, T(2, dtype="int64", values=(4, 4)))])
 def index_select(input, dim, index):
     """Slices of ``input`` along ``dim`` in the order of the vector ``index``."""
     if index.dim() > 1:
@@ -203,7 +205,8 @@ def _scatter(input, dim, index, src, how):
     return result
 
 
-@function(to="torch Tensor", samples=[S(ROWS, 0, T(2, 4, dtype="int64", values=(0, 2, 1, 0, 2, 0, 0, 1)), T(2, 4)), S(ROWS, 1, T(3, 2, dtype="int64", values=(3, 0, 1, 2, 2, 3)), 2.5)])
+@function(to="torch Tensor", samples=[S(ROWS, 0, T(2, 4, dtype="int64", values=(0, 2, 1, 0, 2, 0, 0, 1)), T(2, 4)),
+                                      S(ROWS, 1, T(3, 2, dtype="int64", values=(3, 0, 1, 2, 2, 3)), 2.5)])
 def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     """A copy of ``input`` with ``src`` (a tensor or a number) written at ``index`` along ``dim``; ``reduce`` "add" or "multiply" joins."""
     how = {None: "assign", "add": "sum", "multiply": "prod"}

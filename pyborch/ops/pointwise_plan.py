@@ -9,8 +9,8 @@ GROUP = 256
 _kernels: dict = {}
 
 
-def load_expression(dtype, text, compute) -> tuple:
-    """(type, text) of a stored element as a value of type ``compute``."""
+def load_expression(dtype, text, compute) -> str:
+    """The text of a stored element as a value of type ``compute``."""
     if dtype.name == "bool":
         value, type = f"({text} != 0u)", "bool"
     else:

@@ -114,7 +114,6 @@ STATIC = {"dtype", "shape", "device"}  # parameters that decide the result's met
 class Pointwise(Op):
     """An elementwise op: a formula, or WGSL text with its numpy twin for the primitives of the formula language."""
     pointwise = True
-    run = None
     table = OPS
 
     def __init__(self, name, formula=None, wgsl=None, numpy=None, kind="arith", args=None, grad=None, fixed=(), check=None):

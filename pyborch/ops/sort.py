@@ -104,7 +104,8 @@ def _scan(name, combine, numpy_name, grad, indexed=False, replaces="false"):
         v, stored = _compute(x.meta.dtype), x.meta.dtype.wgsl
         names = [("read", "x", stored), ("read_write", "y", stored)] + ([("read_write", "index", "i32")] if indexed else [])
         text = "\n".join([f"@group(0) @binding({k}) var<storage, {a}> {n_}: array<{t}>;" for k, (a, n_, t) in enumerate(names)]
-                         + [f"fn combine(a: V, v: V) -> V {{ return {combine}; }}", f"fn replaces(a: V, v: V) -> bool {{ return {replaces.get(v) if indexed else 'false'}; }}",
+                         + [f"fn combine(a: V, v: V) -> V {{ return {combine}; }}",
+                                      f"fn replaces(a: V, v: V) -> bool {{ return {replaces.get(v) if indexed else 'false'}; }}",
                             "fn note(at: u32, k: u32) { %s }" % ("index[at] = i32(k);" if indexed else "")])
         kernel = kernels.load("scan", {"INDEXED": indexed}, {"T": stored, "V": v}, text)
         plan.dispatch(kernel, [x, *outputs], [rows, n, inner, x.meta.offset], -(-rows // 64))
