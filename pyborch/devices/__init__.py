@@ -174,7 +174,7 @@ def _choose() -> Backend:
 def forget_backend(lost) -> None:
     """The next tensor starts a device anew."""
     if _backends.get(lost.type) is lost:
-        del _backends[lost.type]
+        del _backends[lost.type]  # type: ignore[union-attr]
         _default[0] = None
 
 

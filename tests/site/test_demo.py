@@ -1,0 +1,30 @@
+"""The digits page as a visitor meets it: it trains, draws its curve, and names a drawn digit."""
+import re
+
+from tools.demo import draw_three
+
+
+def test_the_page_trains_tests_and_answers_a_drawn_digit(page):
+    page.goto("/mnist/?steps=10")
+    page.wait_for_function("window.result || window.trouble", timeout=120_000)
+    assert page.evaluate("window.trouble") is None
+    assert page.locator("#step").inner_text() == "10 / 10"
+    assert re.fullmatch(r"\d+\.\d\d %", page.locator("#accuracy").inner_text())
+    assert page.locator("table.confusion tr").count() == 11
+    result = page.evaluate("window.result")
+    assert sum(map(sum, result["confusion"])) == 2000
+    assert result["reloaded_max_abs_diff"] <= 1e-4
+    assert page.evaluate("[...document.getElementById('curve').getContext('2d').getImageData(0, 0, 960, 520).data].some((v) => v)")
+    assert 0 <= draw_three(page) <= 9
+    with page.expect_download() as download:
+        page.locator("#save").click()
+    assert download.value.suggested_filename == "digits.safetensors"
+
+
+def test_the_page_says_when_webgpu_is_missing(page):
+    page.add_init_script("const make = Worker; window.Worker = function (url, options) { return new make('no_gpu.mjs', options); };")
+    page.route("**/no_gpu.mjs", lambda route: route.fulfill(
+        body="delete Object.getPrototypeOf(navigator).gpu; await import('./worker.mjs');", content_type="text/javascript"))
+    page.goto("/mnist/")
+    page.wait_for_function("window.trouble", timeout=60_000)
+    assert "WebGPU is missing here" in page.locator("#stage").inner_text()
