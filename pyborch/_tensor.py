@@ -517,9 +517,9 @@ def _operators():
         setattr(Tensor, f"__{name}__", plain(OPS[name]))
     methods = registry.namespace("Tensor")
     Tensor.__neg__, Tensor.__abs__, Tensor.__pos__, Tensor.__invert__ = (methods[n] for n in ("neg", "abs", "positive", "bitwise_not"))
-    if "matmul" in methods:
-        Tensor.__matmul__ = methods["matmul"]
-        Tensor.__rmatmul__ = lambda self, other: methods["matmul"](other, self)
+    Tensor.__pow__ = methods["pow"]
+    Tensor.__matmul__ = methods["matmul"]
+    Tensor.__rmatmul__ = lambda self, other: methods["matmul"](other, self)
 
 
 _OPERANDS = (Tensor, int, float)

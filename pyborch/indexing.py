@@ -60,6 +60,8 @@ def _normalized(index):
             i = found.to(_INDEX_DTYPE()) if isinstance(i, list) and not i else found
         elif _is_tensor(i) and not i.meta.shape and i.meta.dtype.kind != "f" and i.meta.dtype.name not in ("bool", "uint8") and i.meta.device.type == "cpu":
             i = int(i.item()) if state.recorder is None and not i.tracked else i
+        if isinstance(i, str):
+            raise TypeError("new(): invalid data type 'str'")
         result.append(i)
     return result
 
@@ -82,9 +84,12 @@ def _basic(x, index):
     """(view by the basic entries, None or a tuple of tensors and Nones for the rest)."""
     entries = _normalized(index)
     rank = len(x.meta.shape)
-    if sum(i is Ellipsis for i in entries) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
+    if sum(i is Ellipsis for i in entries) > 1:  # a further one stands for no dims, as in PyTorch
+        first = entries.index(Ellipsis)
+        entries = entries[:first + 1] + [i for i in entries[first + 1:] if i is not Ellipsis]
     used = sum(_consumes(i) for i in entries)
+    if not rank and entries and hasattr(entries[0], "__index__") and not isinstance(entries[0], bool) and not _is_tensor(entries[0]):
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
     if used > rank:
         raise IndexError(f"too many indices for tensor of dimension {rank}")
     view, dim, tensors = x, 0, []
@@ -134,9 +139,6 @@ def _select(view, dim, i):
         raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
                          f"{type(i).__name__})")
     i, n = i.__index__(), view.meta.shape[dim] if view.meta.shape else 0
-    if not view.meta.shape:
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor "
-                         "to a number")
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
     return view.select(dim, i)

@@ -115,19 +115,21 @@ class OpNode(Node):
 
     def _output(self, index):
         storage, meta, version = self.outputs[index]
-        self._check(storage, meta, version)
+        self._check(storage, meta, version, self)
         y = state.tensor(storage, meta)
         y.node, y.index, y.tracked = self, index, True
         return y
 
-    def _check(self, storage, meta, version):
+    @staticmethod
+    def _check(storage, meta, version, node):
         if storage.version != version:
+            made = "" if node is None else f", which is output 0 of {node.name().removesuffix('Backward0')},"
             shape = ", ".join(map(str, meta.shape))
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[torch.{meta.dtype.title}Tensor [{shape}]], which is output 0 of {self.name()}, is at version {storage.version}; expected "
+                f"[torch.{meta.dtype.title}Tensor [{shape}]]{made} is at version {storage.version}; expected "
                 f"version {version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
-                "with torch.autograd.set_detect_anomaly(True).")
+                "with torch.autograd.set_detect_anomaly(True, check_nan=False).")
 
     def compute(self, gs):
         if self.saved is None:
@@ -137,7 +139,7 @@ class OpNode(Node):
                                "saved tensors after calling backward.")
         for x, version in zip(self.saved, self.versions):
             if version is not None and x.storage.version != version:
-                self._check(x.storage, x.meta, version)
+                self._check(x.storage, x.meta, version, x.node)
         grads = [None] * len(self.edges)
         for rule, sources in self.recipe.rules:
             values = [gs[0] if kind == "g" else self.saved[key] if kind == "saved" else self._value(kind, key, gs) for kind, key in sources]

@@ -18,12 +18,12 @@ def _backend(device):
     return device if isinstance(device, devices.Backend) else devices.backend(devices.device(device).type)
 
 
-def _shape(size):
+def _shape(size, name="zeros"):
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     result = tuple(n if type(n) is int else n.__index__() for n in size)
     if any(n < 0 for n in result):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {next(n for n in result if n < 0)}: {list(result)}")
+        raise RuntimeError(f"{name}: Dimension size must be non-negative.")
     return result
 
 
@@ -187,7 +187,7 @@ def _filler(name, value):
     def make(*size, out=None, dtype=None, device=None, requires_grad=False, pin_memory=False, **named):
         size = named.get("size", size) if "size" in named else size
         size = (size,) if isinstance(size, int) else size
-        return _made(full_of(_shape(size), value, dtype or dtypes.get_default_dtype(), _backend(device)), requires_grad)
+        return _made(full_of(_shape(size, name), value, dtype or dtypes.get_default_dtype(), _backend(device)), requires_grad)
 
     def like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
         m = input.meta

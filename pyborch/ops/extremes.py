@@ -1,14 +1,12 @@
 """Reductions that compare: maxima, minima, their indices, and variances."""
 from __future__ import annotations
 
-from collections import namedtuple
-
 from .. import dtypes
 from .. import shape as shapes
 from ..autograd import apply
 from . import reduce
 from .reduce_plan import Recipe, plan_reduce
-from .registry import OPS, Op, S, T, function
+from .registry import OPS, Op, S, T, function, result_type
 
 GRID, LONG, TURNED, INTEGERS = reduce.GRID, reduce.LONG, reduce.TURNED, reduce.INTEGERS
 LOWEST = {"f32": "-infinity()", "i32": "i32(-2147483647 - 1)", "u32": "0u", "bool": "false"}
@@ -127,8 +125,8 @@ def aminmax(input, *, dim=None, keepdim=False):
     return Extremes(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
-Extremes = namedtuple("aminmax", "min max")
-MaxResult, MinResult = namedtuple("max", "values indices"), namedtuple("min", "values indices")
+Extremes = result_type("aminmax", "min max")
+MaxResult, MinResult = result_type("max", "values indices"), result_type("min", "values indices")
 PICKS = [S(GRID), S(GRID, 1), S(GRID, -1, True), S(TURNED, 0), S(LONG, 1), S(T(2, 3, values=(1.0, 3.0, 3.0, float("nan"), 5.0, 1.0)), 1), S(INTEGERS, 0)]
 
 
@@ -137,6 +135,8 @@ def _extreme(name, value, both, binary, result):
         if hasattr(dim, "meta") or other is not None:
             return apply(OPS[binary], input, dim if other is None else other)
         if dim is None:
+            if not input.meta.numel:
+                raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
             return value(input)
         return result(*apply(both, input, dims=(shapes.normalize_dim(dim, len(input.meta.shape)),), keepdim=keepdim))
     extreme.__doc__ = f"The {name} of all elements; over ``dim`` (values, indices); or {binary}(input, other)."

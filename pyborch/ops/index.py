@@ -304,18 +304,22 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 def one_hot(tensor, num_classes=-1):
     """int64 vectors with 1 at each index of ``tensor``; the number of classes is read from the values where it is -1."""
     if tensor.meta.dtype.name != "int64":
-        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor._kind()}.")
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     classes = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
     arange = FUNCTIONS["torch"]["arange"](classes, device=tensor.meta.device)
     return (tensor.unsqueeze(-1) == arange).to(dtypes.int64)
 
 
 # masks
+_C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "uint32": "unsigned int", "int64": "long int",
+            "float16": "c10::Half", "float32": "float", "float64": "double"}
+
+
 @function(to="torch Tensor", samples=[S(ROWS, T(3, 4, dtype="bool"), 2.0), S(ROWS, T(4, dtype="bool"), -1.0)])
 def masked_fill(input, mask, value):
     """A copy with ``value`` where ``mask`` (bool, broadcast) holds."""
     if mask.meta.dtype.name != "bool":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.meta.dtype}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_C_NAMES[mask.meta.dtype.name]}")
     return FUNCTIONS["torch"]["where"](mask, value, input).to(input.meta.dtype)
 
 

@@ -50,7 +50,7 @@ def cat(tensors, dim=0, *, out=None):
     from .arithmetic import cast
     tensors = list(tensors)
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     kept = [x for x in tensors if tuple(x.meta.shape) != (0,)] or tensors[:1]
     if not kept[0].meta.shape:
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
@@ -163,7 +163,7 @@ def pad(input, pad, mode="constant", value=None):
     """Padding from the last dim backwards: (left, right, top, bottom, ...). Modes constant, reflect, replicate, circular; negative crops."""
     rank, pad = len(input.meta.shape), tuple(pad)
     if len(pad) % 2:
-        raise RuntimeError(f"Padding length must be divisible by 2, but got {len(pad)}")
+        raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) // 2 > rank:
         raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and "
                            f"input of dimension {rank}")

@@ -154,7 +154,7 @@ def _soft_cross_entropy(input, target, weight, reduction, smoothing, dim):
 
 # Elementwise losses
 def _warn_sizes(input, target):
-    if target.shape != input.shape:
+    if target.size() != input.size():
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to incorrect "
                       "results due to broadcasting. Please ensure they have the same size.", stacklevel=3)
 

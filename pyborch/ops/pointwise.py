@@ -49,11 +49,13 @@ pointwise("mul", lambda m, a, b: a * b, grad={"a": lambda m, g, b: g * b, "b": l
 pointwise("true_divide", lambda m, a, b: a / b, kind="float",
           grad={"a": lambda m, g, b: g / b, "b": lambda m, g, a, b: -g * a / (b * b)}, samples=APART)
 pointwise("reciprocal", lambda m, x: 1.0 / x, kind="float", grad={"x": lambda m, g, y: -g * y * y}, samples=POSITIVE)
-pointwise("maximum", check=_tensors_only("maximum"), wgsl={"f32": "max_nan(a, b)", "i32": "max(a, b)", "u32": "max(a, b)", "bool": "(a || b)"}, numpy="maximum", args="ab",
+pointwise("maximum", check=_tensors_only("maximum"),
+          wgsl={"f32": "max_nan(a, b)", "i32": "max(a, b)", "u32": "max(a, b)", "bool": "(a || b)"}, numpy="maximum", args="ab",
           samples=PAIRS,
           grad={"a": lambda m, g, a, b: g * m.where(a == b, 0.5, m.where(a > b, 1.0, 0.0)),
                 "b": lambda m, g, a, b: g * m.where(a == b, 0.5, m.where(b > a, 1.0, 0.0))})
-pointwise("minimum", check=_tensors_only("minimum"), wgsl={"f32": "min_nan(a, b)", "i32": "min(a, b)", "u32": "min(a, b)", "bool": "(a && b)"}, numpy="minimum", args="ab",
+pointwise("minimum", check=_tensors_only("minimum"),
+          wgsl={"f32": "min_nan(a, b)", "i32": "min(a, b)", "u32": "min(a, b)", "bool": "(a && b)"}, numpy="minimum", args="ab",
           samples=PAIRS,
           grad={"a": lambda m, g, a, b: g * m.where(a == b, 0.5, m.where(a < b, 1.0, 0.0)),
                 "b": lambda m, g, a, b: g * m.where(a == b, 0.5, m.where(b < a, 1.0, 0.0))})

@@ -28,6 +28,16 @@ class S:
         self.args, self.kwargs, self.tol = args, kwargs, tol
 
 
+def result_type(name, fields):
+    """A named tuple of results that prints as PyTorch's do."""
+    from collections import namedtuple
+
+    def __repr__(self):
+        parts = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
+        return f"torch.return_types.{name}(\n{parts})"
+    return type(name, (namedtuple(name, fields),), {"__slots__": (), "__repr__": __repr__, "__doc__": f"({', '.join(fields.split())}) of {name}()."})
+
+
 class Record:
     """A public function with the namespaces it lives in and its samples."""
     __slots__ = ("name", "function", "to", "samples", "bench", "doc")

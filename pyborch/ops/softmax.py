@@ -84,7 +84,7 @@ SAMPLES = [S(T(4, 5), dim=-1), S(T(2, 3, 7), dim=1), S(T(3, 4, 5, view=lambda t:
 def _over(op, input, dim, dtype):
     dtype = _as_dtype(dtype)
     if dtype is None and input.meta.dtype.kind != "f":
-        raise RuntimeError(f'"{op.name}_lastdim_kernel_impl" not implemented for \'{input.meta.dtype.title}\'')
+        raise NotImplementedError(f'"{op.name}_lastdim_kernel_impl" not implemented for \'{input.meta.dtype.title}\'')
     if dim is None:  # PyTorch's old default, still in torch.nn.functional
         dim = 0 if len(input.meta.shape) in (0, 1, 3) else 1
     return apply(op, cast(input, dtype or input.meta.dtype), dim=shapes.normalize_dim(dim, len(input.meta.shape)))

@@ -1,19 +1,17 @@
 """Order and running results along a dim: sort, topk, argsort, cumsum and kin; triangles and diagonals."""
 from __future__ import annotations
 
-from collections import namedtuple
-
 from .. import dtypes, kernels
 from .. import shape as shapes
 from ..autograd import apply
 from .index import index_select
 from .reduce import _number_dtype
 from .arithmetic import cast
-from .registry import FUNCTIONS, Op, S, T, function
+from .registry import FUNCTIONS, Op, S, T, function, result_type
 from .softmax import geometry
 
-SortResult, TopkResult, ValueResult = namedtuple("sort", "values indices"), namedtuple("topk", "values indices"), namedtuple("kthvalue", "values indices")
-RunningResult = namedtuple("cummax", "values indices")
+SortResult, TopkResult, ValueResult = (result_type(name, "values indices") for name in ("sort", "topk", "kthvalue"))
+Maxima, Minima, Medians = (result_type(name, "values indices") for name in ("cummax", "cummin", "median"))
 
 
 def _compute(dtype):
@@ -93,7 +91,7 @@ def median(input, dim=None, keepdim=False):
     """The lower median of all elements, or (values, indices) along ``dim``."""
     if dim is None:
         return kthvalue(input.reshape(-1), (input.numel() + 1) // 2)[0]
-    return kthvalue(input, (input.shape[dim] + 1) // 2, dim, keepdim)
+    return Medians(*kthvalue(input, (input.shape[dim] + 1) // 2, dim, keepdim))
 
 
 # running results
@@ -175,13 +173,13 @@ def cumprod(input, dim, *, dtype=None):
 @function(to="torch Tensor", samples=[S(MIXED, 1), S(TIES, 0)])
 def cummax(input, dim):
     """(running maxima, their indices) along ``dim``."""
-    return RunningResult(*apply(CUMMAX, input, dim=shapes.normalize_dim(dim, len(input.shape))))
+    return Maxima(*apply(CUMMAX, input, dim=shapes.normalize_dim(dim, len(input.shape))))
 
 
 @function(to="torch Tensor", samples=[S(MIXED, 1), S(TIES, 0)])
 def cummin(input, dim):
     """(running minima, their indices) along ``dim``."""
-    return RunningResult(*apply(CUMMIN, input, dim=shapes.normalize_dim(dim, len(input.shape))))
+    return Minima(*apply(CUMMIN, input, dim=shapes.normalize_dim(dim, len(input.shape))))
 
 
 @function(to="torch Tensor", samples=[S(MIXED), S(MIXED, 2, 0)])
