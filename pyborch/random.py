@@ -84,3 +84,8 @@ def get_rng_state():
 def set_rng_state(new_state) -> None:
     """Set the default generator's state."""
     default_generator.set_state(new_state)
+
+
+def host_seed(generator=None) -> str:
+    """A seed for Python's ``random.Random`` from a generator (or the default one), which moves on by one draw."""
+    return "-".join(str(word) for word in (generator or default_generator)._next(1).values())

@@ -20,7 +20,7 @@ def default_collate(batch):
     if type(first).__module__ == "numpy":
         return _numpy(batch, first)
     if isinstance(first, float):
-        return torch["tensor"](list(batch), dtype=dtypes.float64 if devices.default().type == "cpu" else dtypes.float32)
+        return torch["tensor"](list(batch), dtype=dtypes.float64 if devices.backend().type == "cpu" else dtypes.float32)
     if isinstance(first, int):
         return torch["tensor"](list(batch))
     if isinstance(first, (str, bytes)):
@@ -47,6 +47,6 @@ def _numpy(batch, first):
         raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first.dtype}")
     import numpy
     stacked = numpy.stack(batch)
-    if stacked.dtype == numpy.float64 and devices.default().type != "cpu":
+    if stacked.dtype == numpy.float64 and devices.backend().type != "cpu":
         stacked = stacked.astype(numpy.float32)
     return torch["tensor"](stacked)

@@ -6,7 +6,7 @@ import math
 from .. import dtypes, kernels
 from .. import shape as shapes
 from ..autograd import apply, no_grad, state
-from ..random import default_generator
+from ..random import default_generator, host_seed
 from .create import _backend, _made, _shape
 from .registry import Op, function
 
@@ -120,9 +120,8 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
     if state.recorder is not None:
         state.recorder.refuse("randperm()")
     import random
-    words = (generator or default_generator)._next(1)
     order = list(range(n))
-    random.Random("-".join(str(v) for v in words.values())).shuffle(order)
+    random.Random(host_seed(generator)).shuffle(order)
     from .create import tensor
     return tensor(order, dtype=dtype or dtypes.int64, device=device)
 

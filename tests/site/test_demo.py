@@ -14,7 +14,7 @@ def test_the_page_trains_tests_and_answers_a_drawn_digit(page):
     result = page.evaluate("window.result")
     assert sum(map(sum, result["confusion"])) == 2000
     assert result["reloaded_max_abs_diff"] <= 1e-4
-    assert page.evaluate("[...document.getElementById('curve').getContext('2d').getImageData(0, 0, 960, 520).data].some((v) => v)")
+    assert page.evaluate("[...document.getElementById('curve').getContext('2d').getImageData(0, 0, 960, 760).data].some((v) => v)")
     assert 0 <= draw_three(page) <= 9
     with page.expect_download() as download:
         page.locator("#save").click()
