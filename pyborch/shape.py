@@ -70,6 +70,8 @@ def normalize_dims(dims, rank: int) -> tuple:
     if isinstance(dims, int):
         dims = (dims,)
     result = [normalize_dim(d, rank) for d in dims]
+    if rank == 0:
+        return ()
     if len(set(result)) != len(result):
         repeated = next(d for d in result if result.count(d) > 1)
         raise RuntimeError(f"dim {repeated} appears multiple times in the list of dims")

@@ -66,6 +66,7 @@ def watch(page, seconds):
 
 def draw_three(page):
     """Draw a 3 as a visitor would."""
+    page.locator("#pad").scroll_into_view_if_needed()
     box = page.locator("#pad").bounding_box()
     points = [(0.3, 0.22), (0.5, 0.15), (0.68, 0.27), (0.62, 0.42), (0.45, 0.48), (0.66, 0.56), (0.7, 0.72), (0.52, 0.86), (0.3, 0.78)]
     places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]

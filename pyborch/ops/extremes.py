@@ -92,8 +92,10 @@ def _index_op(name, largest, both):
         return np.take_along_axis(flat, index[..., None], -1).reshape(shape), index.reshape(shape)
 
     def gradient(gs, ys, metas, dims, keepdim):
-        shape, d = metas[0].shape, dims[0]
         g, index = gs[0], ys[1]
+        if not dims:
+            return g
+        shape, d = metas[0].shape, dims[0]
         if not keepdim:
             g, index = g.unsqueeze(d), index.unsqueeze(d)
         return g.new_zeros(shape).scatter(d, index, g)
@@ -138,7 +140,7 @@ def _extreme(name, value, both, binary, result):
             if not input.meta.numel:
                 raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
             return value(input)
-        return result(*apply(both, input, dims=(shapes.normalize_dim(dim, len(input.meta.shape)),), keepdim=keepdim))
+        return result(*apply(both, input, dims=shapes.normalize_dims(dim, len(input.meta.shape)), keepdim=keepdim))
     extreme.__doc__ = f"The {name} of all elements; over ``dim`` (values, indices); or {binary}(input, other)."
     function(to="torch Tensor", name=name, samples=PICKS + [S(T(3, 4), T(4))])(extreme)
 

@@ -97,7 +97,8 @@ pointwise("frac", lambda m, x: x - m.trunc(x), grad={"x": lambda m, g: g}, sampl
 
 # comparison: bool results, no gradient
 pointwise("eq", lambda m, a, b: a == b, kind="compare", samples=EQUALS)
-pointwise("ne", lambda m, a, b: a != b, kind="compare", samples=EQUALS)
+pointwise("ne", wgsl={"f32": "(!(a == b) || is_nan(a) || is_nan(b))", "i32": "(a != b)", "u32": "(a != b)", "bool": "(a != b)"}, numpy="not_equal",
+          args="ab", kind="compare", samples=EQUALS)  # WGSL's != is false for NaN
 pointwise("lt", lambda m, a, b: a < b, kind="compare", samples=EQUALS)
 pointwise("le", lambda m, a, b: a <= b, kind="compare", samples=EQUALS)
 pointwise("gt", lambda m, a, b: a > b, kind="compare", samples=EQUALS)

@@ -9,7 +9,7 @@ TESTS = ROOT / "tests"
 def run(script, *args, **options):
     """(exit status, what the script printed)."""
     lines = []
-    status = run_script(TESTS / script, args, files=[TESTS / "samples.py", TESTS / "curve.py", TESTS / "golden"],
+    status = run_script(TESTS / script, args, files=[TESTS / "samples.py", TESTS / "curve.py", TESTS / "reported.py", TESTS / "golden"],
                         on_log=lambda fd, text: lines.append(text), **options)
     return status, "".join(lines)
 
@@ -33,6 +33,11 @@ def test_fifty_steps_draw_the_loss_curve_of_pytorch_eager_and_compiled():
 
 def test_a_thousand_steps_leave_no_buffer_and_no_proxy_behind():
     status, text = run("run_leaks.py")
+    assert status == 0, text
+
+
+def test_bugs_met_elsewhere_do_not_occur_here():
+    status, text = run("run_reported.py")
     assert status == 0, text
 
 

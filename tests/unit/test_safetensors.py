@@ -1,4 +1,5 @@
 """safetensors: what is written is read again, and a broken file is refused with a reason."""
+import asyncio
 import json
 import struct
 
@@ -60,6 +61,12 @@ BROKEN = {
     "begin after end": (file_of({"a": entry("F32", [1], 4, 0)}, FOUR), "invalid shape"),
     "size unlike shape": (file_of({"a": entry("F32", [2], 0, 4)}, FOUR), "invalid shape"),
     "unknown dtype": (file_of({"a": entry("Q7", [1], 0, 4)}, FOUR), "unknown dtype"),
+    "a dtype that is no text": (file_of({"a": entry(["F32"], [1], 0, 4)}, FOUR), "unknown dtype"),
+    "three offsets": (file_of({"a": entry("F32", [1], 0, 4) | {"data_offsets": [0, 4, 4]}}, FOUR), "must be two numbers"),
+    "a negative offset": (file_of({"a": entry("F32", [1], -4, 0)}, FOUR), "data_offsets must be"),
+    "a fractional offset": (file_of({"a": entry("F32", [1], 0, 4.0)}, FOUR), "data_offsets must be"),
+    "no offsets": (file_of({"a": {"dtype": "F32", "shape": [1]}}, FOUR), "needs dtype, shape and data_offsets"),
+    "an entry that is no object": (file_of({"a": 1}), "needs dtype, shape and data_offsets"),
     "a negative size": (file_of({"a": entry("F32", [-1], 0, 4)}, FOUR), "shape must be"),
     "a fractional size": (file_of({"a": entry("F32", [1.0], 0, 4)}, FOUR), "shape must be"),
     "an overflowing shape": (file_of({"a": entry("F32", [1 << 40, 1 << 40], 0, 4)}, FOUR), "overflow"),
@@ -85,6 +92,7 @@ def test_valid_edges_are_accepted():
     found = safetensors.load(file_of({"z": entry("F32", [], 1, 5), "b": entry("BOOL", [1], 0, 1), "e": entry("F32", [0, 3], 0, 0)},
                                      b"\1" + struct.pack("<f", 2.5)))
     assert found["z"].item() == 2.5 and found["b"].tolist() == [True] and tuple(found["e"].shape) == (0, 3)
+    assert safetensors.load(file_of({"a": entry("F32", [1], 0, 4) | {"note": 1}}, FOUR))["a"].tolist() == [0]  # unknown fields are passed over
     odd = safetensors.load(file_of({"b": entry("BOOL", [1], 0, 1), "n": entry("I64", [1], 1, 9)}, b"\1" + struct.pack("<q", -5)))
     assert odd["n"].tolist() == [-5]
 
@@ -101,6 +109,46 @@ def test_bfloat16_is_read_as_float32():
 def test_float16_edges():
     found = safetensors.load(file_of({"x": entry("F16", [4], 0, 8)}, struct.pack("<4H", 0x7BFF, 1, 0x7C00, 0x3C01)))["x"].tolist()
     assert found[0] == 65504 and found[1] == pytest.approx(5.96e-8, rel=1e-3) and found[2] == float("inf") and found[3] == pytest.approx(1.0009766)
+
+
+def test_float8_is_read_as_float32():
+    found = safetensors.load(file_of({"a": entry("F8_E4M3", [5], 0, 5), "b": entry("F8_E5M2", [5], 5, 10)},
+                                     bytes([0x38, 0x7E, 0x7F, 0x01, 0xB8]) + bytes([0x3C, 0x7B, 0x7C, 0x01, 0xFC])))
+    a, b = found["a"].tolist(), found["b"].tolist()
+    assert a[:2] == [1, 448] and a[2] != a[2] and a[3:] == [0.001953125, -1]
+    assert b == [1, 57344, float("inf"), 2.0 ** -16, float("-inf")]
+
+
+def test_a_dtype_without_counterpart_is_named_and_leaves_the_others_readable(tmp_path):
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(file_of({"c": entry("C64", [1], 0, 8), "a": entry("F32", [1], 8, 12)}, b"\0" * 12))
+    with safetensors.safe_open(path) as file:
+        assert file.get_tensor("a").tolist() == [0]
+        with pytest.raises(TypeError, match="C64"):
+            file.get_tensor("c")
+
+
+@pytest.mark.parametrize("index", [slice(1, 3), slice(None), slice(-2, None), slice(3, 1), slice(0, 4, 2), 2, -1, (slice(1, 3), 0), (2, slice(1)), ...])
+def test_a_slice_is_read_as_the_tensor_is_indexed(tmp_path, index):
+    t = torch.arange(12.0).reshape(4, 3)
+    safetensors.save_file({"n": torch.tensor([7, 8]), "t": t}, tmp_path / "x.safetensors")
+    with safetensors.safe_open(tmp_path / "x.safetensors") as file:
+        part = file.get_slice("t")
+        assert (part.get_shape(), part.get_dtype()) == ([4, 3], "F32")
+        assert part[index].tolist() == t[index].tolist()
+        assert tuple(part[index].shape) == tuple(t[index].shape)
+
+
+def test_a_file_on_the_web_comes_with_progress_and_is_checked(tmp_path):
+    path, seen = tmp_path / "x.safetensors", []
+    safetensors.save_file({"t": torch.arange(400_000.0)}, path)
+    found = asyncio.run(safetensors.load_url(path.as_uri(), progress=lambda at, total: seen.append((at, total))))
+    size = path.stat().st_size
+    assert found["t"][-1].item() == 399_999
+    assert len(seen) > 1 and seen[-1] == (size, size) and seen == sorted(seen)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(SafetensorError, match="not fully covered"):
+        asyncio.run(safetensors.load_url(path.as_uri()))
 
 
 def test_tensors_that_share_memory_are_refused_by_name():

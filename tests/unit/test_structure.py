@@ -8,7 +8,9 @@ import pyborch
 
 ROOT = pathlib.Path(pyborch.__file__).resolve().parent
 # Lower rooms first; a module may import its own room and those before it.
-ROOMS = ["errors", "dtypes", "shape", "devices", "kernels", "autograd", "random", "ops", "printing", "indexing", "_tensor", "compiler", "nn", "optim", "data", "io", "linalg", "special", "utils"]
+ROOMS = ["errors",
+         "dtypes", "shape", "devices", "kernels", "autograd", "random", "ops", "printing",
+         "indexing", "_tensor", "compiler", "nn", "optim", "data", "io", "linalg", "special", "utils"]
 
 
 def modules():
@@ -40,14 +42,14 @@ def test_every_room_is_known():
     assert {p.relative_to(ROOT).with_suffix("").parts[0] for p in modules()} == set(ROOMS)
 
 
-def test_only_the_device_gate_imports_the_browser():
+def test_only_the_two_gates_import_the_browser():
     found = set()
     for path in modules():
         for node in ast.walk(ast.parse(path.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             if any(n.split(".")[0] in ("js", "pyodide", "pyodide_js") and n != "pyodide.http" for n in names):
                 found.add(str(path.relative_to(ROOT)))
-    assert found == {"devices/webgpu.py"}
+    assert found <= {"devices/webgpu.py", "io/_web.py"}
 
 
 def test_every_public_name_is_listed_and_documented():
