@@ -1,7 +1,7 @@
 """The safetensors format (https://github.com/huggingface/safetensors): 8 bytes of header length, a JSON header, the tensors' bytes.
 
 A file is checked as strictly as the format's own library checks it; duplicate names, which that library lets pass, are refused too.
-bfloat16 tensors are read as float32, which holds each of their values.
+bfloat16 and float8 tensors are read as float32, which holds each of their values. Files on the web: :func:`load_url`.
 """
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from .. import dtypes
 from .._tensor import Tensor
 from ..ops.create import frombuffer, _backend
 from ..ops.fill import full_of
+from . import _narrow
+from ._web import load_url_bytes
 
 HEADER_LIMIT = 100_000_000
-SIZES = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2, "I32": 4, "U32": 4, "F32": 4, "F64": 8, "I64": 8, "U64": 8}
+SIZES = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2, "I32": 4, "U32": 4, "F32": 4, "F64": 8, "I64": 8, "U64": 8,
+         "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8}
 NAMES = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "uint32": "U32", "int64": "I64", "float16": "F16", "float32": "F32",
          "float64": "F64"}
 DTYPES = {code: dtypes.BY_NAME[name] for name, code in NAMES.items()}
@@ -65,10 +68,10 @@ def check_header(header, size) -> None:
     """Whether the entries describe ``size`` bytes completely: known dtypes, right sizes, no hole, no overlap."""
     entries = []
     for name, entry in header.items():
-        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= set(entry):
             _fail("invalid JSON in header", f"tensor {name!r} needs dtype, shape and data_offsets")
         shape, offsets = entry["shape"], entry["data_offsets"]
-        if entry["dtype"] not in SIZES:
+        if not isinstance(entry["dtype"], str) or entry["dtype"] not in SIZES:
             _fail("invalid JSON in header", f"tensor {name!r}: unknown dtype {entry['dtype']!r}")
         for what, numbers in (("shape", shape), ("data_offsets", offsets)):
             if not isinstance(numbers, list) or not all(type(n) is int and 0 <= n < 1 << 64 for n in numbers):
@@ -93,21 +96,14 @@ def check_header(header, size) -> None:
 
 def _tensor(entry, data, device):
     shape, code = tuple(entry["shape"]), entry["dtype"]
-    if code == "BF16":
-        data, code = _widened(data), "F32"
+    if code in _narrow.WIDENED:
+        data, code = _narrow.WIDENED[code](data), "F32"
     if code not in DTYPES:
         raise TypeError(f"safetensors: dtype {code} has no counterpart here")
     dtype = DTYPES[code]
     if not len(data):
         return full_of(shape, 0, dtype, _backend(device))
     return frombuffer(data, dtype=dtype, device=device).reshape(shape)
-
-
-def _widened(data):
-    """bfloat16 as float32: two zero bytes below each value."""
-    wide = bytearray(2 * len(data))
-    wide[2::4], wide[3::4] = bytes(data[0::2]), bytes(data[1::2])
-    return wide
 
 
 def load(data, device=None) -> dict:
@@ -214,16 +210,49 @@ class safe_open:  # noqa: N801 the library's name
         self._file.seek(self._start + start)
         return _tensor(entry, self._file.read(end - start), self._device)
 
+    def get_slice(self, name):
+        """A tensor to be read in part: ``f.get_slice(name)[10:20]`` reads these rows alone."""
+        if name not in self._header:
+            raise SafetensorError(f"File does not contain tensor {name}")
+        return Slice(self, self._header[name])
 
-async def load_url(url, device=None) -> dict:
-    """{name: tensor} of a safetensors file on the web (in the browser through fetch, natively through urllib)."""
-    from ..devices import IN_BROWSER
-    if IN_BROWSER:
-        from pyodide.http import pyfetch  # type: ignore[import-not-found]
-        answer = await pyfetch(url)
-        if not answer.ok:
-            raise OSError(f"load_url: {url} answered {answer.status} {answer.status_text}")
-        return load(await answer.bytes(), device)
-    from urllib.request import urlopen
-    with urlopen(url) as answer:
-        return load(answer.read(), device)
+    def read_rows(self, entry, first, last):
+        """Rows ``first`` to ``last`` of a tensor with at least one dimension."""
+        row = math.prod(entry["shape"][1:]) * SIZES[entry["dtype"]]
+        self._file.seek(self._start + entry["data_offsets"][0] + first * row)
+        return _tensor(entry | {"shape": [last - first, *entry["shape"][1:]]}, self._file.read((last - first) * row), self._device)
+
+
+class Slice:
+    """What ``get_slice`` returns."""
+
+    def __init__(self, file, entry):
+        self._file, self._entry = file, entry
+
+    def get_shape(self):
+        """The whole tensor's shape, a list."""
+        return list(self._entry["shape"])
+
+    def get_dtype(self):
+        """The format's name of the dtype, such as "F32"."""
+        return self._entry["dtype"]
+
+    def __getitem__(self, index):
+        shape = self._entry["shape"]
+        first, *rest = index if isinstance(index, tuple) else (index,)
+        if not shape or not isinstance(first, slice):
+            return self._file.read_rows({**self._entry, "shape": [1, *shape]}, 0, 1)[0][index]
+        start, stop, step = first.indices(shape[0])
+        return self._file.read_rows(self._entry, start, max(start, stop))[(slice(None, None, step), *rest)]
+
+
+async def load_url(url, device=None, *, progress=None, cache=True) -> dict:
+    """{name: tensor} of a safetensors file on the web. ``progress(bytes so far, bytes in all or None)`` is called as they come.
+
+    In a browser the file is kept in the browser's cache storage once it has come whole and sound, and read from there the next time;
+    ``cache=False`` fetches it anew. OSError where the server refuses, SafetensorError where the file is not one.
+    """
+    def check(data):
+        header, _, start = read_header(data)
+        check_header(header, len(data) - start)
+    return load(await load_url_bytes(str(url), progress, cache, check), device)
