@@ -104,13 +104,31 @@ def _run(op, input, weight, bias, rank, stride, padding, dilation, groups, size)
     return y if batched else y.squeeze(0)
 
 
+_checked: dict = {}
+CHECKED_LIMIT = 1024
+
+
 def _forward(where, rank, input, weight, bias, stride, padding, dilation, groups):
+    """One call; a geometry that has been checked once is not checked again."""
+    key = (where, input.meta, weight.meta, bias if bias is None else bias.meta, *[tuple(v) if type(v) is list else v for v in (stride, padding, dilation)], groups)
+    found = _checked.get(key)
+    if found is None:
+        if len(_checked) >= CHECKED_LIMIT:
+            _checked.clear()
+        found = _checked[key] = _checked_geometry(where, rank, input, weight, bias, stride, padding, dilation, groups)
+    stride, before, dilation, size = found
+    if rank == 2 and len(input.meta.shape) == 4:
+        return apply(CONVOLVE, input, weight, bias, stride=stride, padding=before, dilation=dilation, groups=groups, size=size)
+    return _run(CONVOLVE, input, weight, bias, rank, stride, before, dilation, groups, size)
+
+
+def _checked_geometry(where, rank, input, weight, bias, stride, padding, dilation, groups):
+    """(stride, padding before, dilation, output size) as tuples; raises PyTorch's errors."""
     stride, dilation = spread(stride, rank, "stride"), spread(dilation, rank, "dilation")
     kernel = weight.meta.shape[2:]
     before, after = _paddings(padding, rank, kernel, stride, dilation)
     _check_operands(where, input, weight, bias, rank, stride, before, dilation, groups, False)
-    size = _forward_size(input.meta.shape[-rank:], kernel, stride, before, after, dilation)
-    return _run(CONVOLVE, input, weight, bias, rank, stride, before, dilation, groups, size)
+    return stride, before, dilation, _forward_size(input.meta.shape[-rank:], kernel, stride, before, after, dilation)
 
 
 def _backward(where, rank, input, weight, bias, stride, padding, output_padding, groups, dilation):

@@ -22,9 +22,10 @@ def test_the_page_trains_tests_and_answers_a_drawn_digit(page):
 
 
 def test_the_page_says_when_webgpu_is_missing(page):
-    page.add_init_script("const make = Worker; window.Worker = function (url, options) { return new make('no_gpu.mjs', options); };")
-    page.route("**/no_gpu.mjs", lambda route: route.fulfill(
-        body="delete Object.getPrototypeOf(navigator).gpu; await import('./worker.mjs');", content_type="text/javascript"))
+    def without_gpu(route):
+        script = route.fetch().text()
+        route.fulfill(body="delete Object.getPrototypeOf(navigator).gpu;\n" + script, content_type="text/javascript")
+    page.route("**/worker.mjs", without_gpu)
     page.goto("/mnist/")
     page.wait_for_function("window.trouble", timeout=60_000)
     assert "WebGPU is missing here" in page.locator("#stage").inner_text()
