@@ -28,10 +28,14 @@ def chromium():
 
 @pytest.fixture
 def page(chromium, site_url, request):
-    """A fresh page at the site's root (``page.goto("/x.html")``); a screenshot stays in dist/screenshots."""
+    """A fresh page at the site's root (``page.goto("/x.html")``); a screenshot stays in dist/screenshots.
+
+    What goes wrong on it fails the test, except messages that begin as a text in ``page.expected``.
+    """
     context = chromium.new_context(base_url=site_url, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.set_default_timeout(60_000)
+    page.expected = ()
     troubles = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
@@ -39,4 +43,4 @@ def page(chromium, site_url, request):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{request.node.name}.png")
     context.close()
-    assert not troubles
+    assert not [text for text in troubles if not text.startswith(tuple(page.expected))]

@@ -1,6 +1,7 @@
 """The assembled site as files: complete in its own folder, small, and free of foreign hosts."""
 import json
 import re
+import struct
 import zipfile
 
 import pytest
@@ -8,6 +9,12 @@ import pytest
 from tools.browser import ROOT
 
 SITE = ROOT / "dist/site"
+START = """async (code) => {
+    const { loadPyodide } = await import("/pyodide/pyodide.mjs");
+    const pyodide = await loadPyodide({ indexURL: "/pyodide/" });
+    const { wheel } = await (await fetch("/wheel.json")).json();
+    await pyodide.loadPackage("/" + wheel, { messageCallback() {} });
+    return await """
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +44,43 @@ def test_pages_load_nothing_from_elsewhere(site_url):
     assert not [path.name for path in pages if loads.search(path.read_text())]
 
 
+LOAD = """
+import pyborch as torch
+from pyborch.io import safetensors
+await torch.init("webgpu")
+url, seen = "/weights.safetensors", []
+first = await safetensors.load_url(url, progress=lambda at, total: seen.append((at, total)))
+again = await safetensors.load_url(url)
+anew = await safetensors.load_url(url, cache=False)
+assert seen[-1][0] == 8 + 56 + 12, seen
+answers = [await found["t"].tolist_async() for found in (first, again, anew)]
+for url in ("/broken.safetensors", "/missing.safetensors"):
+    for _ in range(2):  # a broken file is not kept, nor taken from there
+        try:
+            await safetensors.load_url(url)
+        except (safetensors.SafetensorError, OSError) as error:
+            answers.append(type(error).__name__)
+str(answers)
+"""
+
+
+def test_weights_come_from_the_web_once_and_only_sound_ones_are_kept(page):
+    header = b'{"t":{"dtype":"F32","shape":[3],"data_offsets":[0,12]}}'
+    sound = struct.pack("<Q", 56) + header.ljust(56) + struct.pack("<3f", 1, 2, 3)
+    asked, page.expected = [], ["Failed to load resource: the server responded with a status of 404"]
+
+    def answer(route):
+        name = route.request.url.split("/")[-1].split(".")[0]
+        asked.append(name)
+        route.fulfill(status=200 if name != "missing" else 404, body={"weights": sound, "broken": sound[:-1], "missing": b""}[name])
+    page.route("**/*.safetensors", answer)
+    page.goto("/wheel.json")
+    found = page.evaluate(START + "pyodide.runPythonAsync(code); }", LOAD)
+    assert found == str([[1.0, 2.0, 3.0]] * 3 + ["SafetensorError"] * 2 + ["OSError"] * 2)
+    assert asked == ["weights"] * 2 + ["broken"] * 2 + ["missing"] * 2
+
+
 def test_a_page_starts_pyodide_and_imports_pyborch(page):
     page.goto("/wheel.json")
-    answer = page.evaluate("""async () => {
-        const { loadPyodide } = await import("/pyodide/pyodide.mjs");
-        const pyodide = await loadPyodide({ indexURL: "/pyodide/" });
-        const { wheel } = await (await fetch("/wheel.json")).json();
-        await pyodide.loadPackage("/" + wheel, { messageCallback() {} });
-        return await pyodide.runPythonAsync("import pyborch; pyborch.__name__");
-    }""")
+    answer = page.evaluate(START + "pyodide.runPythonAsync(code); }", "import pyborch; pyborch.__name__")
     assert answer == "pyborch"
