@@ -20,6 +20,7 @@ def main():
     wheel = newest_wheel()
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.copytree(ROOT / "site", SITE)
+    shutil.copy(ROOT / "docs/demo.png", SITE)
     shutil.copy(wheel, SITE)
     (SITE / "wheel.json").write_text(json.dumps({"wheel": wheel.name}))
     (SITE / "mnist/digits.bin").write_bytes(mnist.pack())
