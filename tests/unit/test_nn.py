@@ -1,0 +1,66 @@
+"""Layers give PyTorch's values, gradients, names and printed forms (frozen by tests/oracle_layers.py)."""
+import json
+
+import layers
+import pytest
+import samples
+
+import pyborch as torch
+from pyborch import nn
+
+GOLDEN = json.loads((samples.GOLDEN / "layers.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu():
+    torch.set_default_device("cpu")
+
+
+@pytest.mark.parametrize("k", range(len(layers.CASES)), ids=[c[0][:40] for c in layers.CASES])
+def test_a_layer_is_that_of_pytorch(k):
+    found, wanted = layers.outcome(torch, layers.CASES[k]), GOLDEN[k]
+    assert found[:3] == wanted[:3]
+    assert found[3] == pytest.approx(wanted[3], rel=1e-4, abs=1e-5)
+    assert found[4] == pytest.approx(wanted[4], rel=1e-4, abs=1e-4)
+
+
+def test_hooks_see_inputs_outputs_and_gradients():
+    layer, seen = nn.Linear(2, 1), []
+    handles = [layer.register_forward_pre_hook(lambda m, a: seen.append(("in", a[0].shape))),
+               layer.register_forward_hook(lambda m, a, y: y * 2),
+               layer.register_full_backward_hook(lambda m, gi, go: seen.append(("back", go[0].tolist())))]
+    x = torch.ones(1, 2, requires_grad=True)
+    plain = nn.functional.linear(x, layer.weight, layer.bias)
+    y = layer(x)
+    assert y.item() == pytest.approx(2 * plain.item())
+    y.sum().backward()
+    assert seen == [("in", torch.Size([1, 2])), ("back", [[1.0]])] or seen == [("in", torch.Size([1, 2])), ("back", [[2.0]])]
+    for handle in handles:
+        handle.remove()
+    assert layer(x).item() == pytest.approx(plain.item())
+
+
+def test_modules_count_tied_parameters_once_and_save_them_twice():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.emb, self.lin = nn.Embedding(2, 2), nn.Linear(2, 2, bias=False)
+            self.lin.weight = self.emb.weight
+
+        def forward(self, i):
+            return self.lin(self.emb(i))
+    model = Tied()
+    with torch.no_grad():
+        model.emb.weight.copy_(torch.eye(2))
+    model(torch.tensor([0])).sum().backward()
+    assert model.emb.weight.grad.tolist() == [[2, 1], [1, 0]]
+    assert len(list(model.parameters())) == 1 and len(model.state_dict()) == 2
+
+
+def test_device_dtype_mode_and_gradients_go_through_a_module():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5)).double()
+    assert model[0].weight.dtype is torch.float64 and isinstance(model[0].weight, nn.Parameter)
+    assert not model.eval()[1].training
+    model.requires_grad_(False)
+    assert not any(p.requires_grad for p in model.parameters())
+    assert [name for name, _ in model.named_modules()] == ["", "0", "1"]
