@@ -39,7 +39,8 @@ def channel_shuffle(input, groups):
 
 
 @function(to="F", samples=[S(T(1, 2, 3, 4), scale_factor=2), S(T(1, 2, 5), size=3), S(T(1, 1, 4, 5), size=(2, 7)), S(T(1, 1, 3, 3), scale_factor=2, mode="bilinear"),
-                           S(T(1, 1, 3, 3), size=(2, 2), mode="bilinear", align_corners=True), S(T(1, 2, 4), size=7, mode="linear"), S(T(1, 1, 5), size=3, mode="nearest-exact")])
+                           S(T(1, 1, 3, 3), size=(2, 2), mode="bilinear", align_corners=True), S(T(1, 2, 4), size=7, mode="linear"),
+                           S(T(1, 1, 5), size=3, mode="nearest-exact")])
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """(N, C, *) resized to ``size`` or by ``scale_factor``: nearest, nearest-exact, linear (1-d) or bilinear (2-d)."""
     rank = input.dim() - 2

@@ -84,3 +84,15 @@ def test_a_page_starts_pyodide_and_imports_pyborch(page):
     page.goto("/wheel.json")
     answer = page.evaluate(START + "pyodide.runPythonAsync(code); }", "import pyborch; pyborch.__name__")
     assert answer == "pyborch"
+
+
+def test_the_first_script_runs_on_the_landing_page_and_errors_are_shown(page):
+    page.goto("/")
+    page.locator("#run").click()
+    page.wait_for_function("document.getElementById('state').textContent === 'Done'")
+    losses = [float(line.split()[1]) for line in page.locator("#output").inner_text().splitlines()]
+    assert len(losses) == 5 and losses[-1] < losses[0] / 2
+    page.locator("#code").fill("import pyborch as torch\ntorch.ones(2, 3) @ torch.ones(2, 3)")
+    page.locator("#run").click()
+    page.wait_for_function("document.getElementById('state').textContent.startsWith('Stopped')")
+    assert "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)" in page.locator("#output").inner_text()
