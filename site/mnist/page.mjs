@@ -8,7 +8,7 @@ function drawCurve() {
   const canvas = at("curve"), c = canvas.getContext("2d"), { width, height } = canvas, left = 64, bottom = 44;
   const style = getComputedStyle(document.body);
   c.clearRect(0, 0, width, height);
-  const low = 0.4, high = 3, y = (v) => (height - bottom) * (1 - Math.log(Math.max(v, low) / low) / Math.log(high / low)) + 6;
+  const low = 0.4, high = 3, y = (v) => (height - bottom - 16) * (1 - Math.log(Math.max(v, low) / low) / Math.log(high / low)) + 16;
   const x = (step) => left + (width - left - 10) * step / steps;
   c.font = "22px system-ui"; c.textAlign = "right"; c.lineWidth = 1;
   for (const v of [0.4, 0.6, 1, 1.5, 2, 3]) {
