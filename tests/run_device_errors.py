@@ -28,6 +28,7 @@ assert (x + 1).tolist() == [2, 2, 2]
 fails(torch.DeviceError, "in one buffer", lambda: torch.zeros(1 << 40))
 fails(TypeError, "float64", lambda: torch.zeros(2, dtype=torch.float64))
 fails(OverflowError, "int64", lambda: torch.tensor([1 << 40]))
+fails(OverflowError, "int64", lambda: torch.full((2,), 1 << 40))
 assert (x * 2).tolist() == [2, 2, 2]
 backend.bridge.destroy()
 fails(torch.DeviceLost, "lost", lambda: (x + 1).tolist())

@@ -26,16 +26,18 @@ FULL.overwrites = True
 
 def full_of(shape, value, dtype, device):
     """A tensor of one value; shape a tuple, device a backend."""
-    return apply(FULL, shape=shape, dtype=dtype, device=device, value=_stored(value, dtype))
+    return apply(FULL, shape=shape, dtype=dtype, device=device, value=_stored(value, dtype, device))
 
 
-def _stored(value, dtype):
-    """A Python number as the dtype would keep it."""
+def _stored(value, dtype, device):
+    """A Python number as the dtype would keep it; OverflowError for an int64 that the device cannot keep."""
     if dtype.kind == "f":
         return float(value)
     if dtype.kind == "b":
         return 1 if value else 0
     value = int(value)
+    if dtype.itemsize == 8 and device.type == "webgpu" and not -(1 << 31) <= value < 1 << 31:
+        raise OverflowError(f"webgpu keeps int64 as 32 bits (-2**31 .. 2**31-1): int64 value {value}")
     bits = 8 * dtype.itemsize
     low = 0 if dtype.name in ("uint8", "uint32") else -(1 << bits - 1)
     return (value - low) % (1 << bits) + low
@@ -51,7 +53,7 @@ def fill_(self, value):
     if not self.meta.contiguous:
         return self.copy_(full_of((), value, self.meta.dtype, self.meta.device))
     m = self.meta
-    return apply(FULL, out=self, shape=m.shape, dtype=m.dtype, device=m.device, value=_stored(value, m.dtype))
+    return apply(FULL, out=self, shape=m.shape, dtype=m.dtype, device=m.device, value=_stored(value, m.dtype, m.device))
 
 
 @function(to="Tensor")
