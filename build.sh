@@ -112,7 +112,7 @@ verb=${1:-}
 system_python=$(readlink -f "$(command -v python3.11 || command -v python3)")
 export PATH="$PWD/.venv/bin:$PATH" PYTHONPATH="$PWD"
 case $verb in
-  demo) everything; torch_tools; python tools/demo.py "$@" ;;
+  demo) debian; torch_tools & everything; wait; python tools/demo.py "$@" ;;
   test) run_tests "$@" ;;
   serve) site; python tools/browser.py serve dist/site "$@" ;;
   check) check ;;

@@ -27,10 +27,11 @@ class Generator:
         return self._seed
 
     def get_state(self):
-        """The seed and the counter as 16 bytes (a uint8 tensor on the CPU)."""
+        """The seed and the counter as 16 bytes (a uint8 tensor, on the CPU where that device can be had)."""
+        from .devices import has_cpu
         from .dtypes import uint8
         from .ops.create import frombuffer
-        return frombuffer(self._seed.to_bytes(8, "little") + self._offset.to_bytes(8, "little"), dtype=uint8, device="cpu")
+        return frombuffer(self._seed.to_bytes(8, "little") + self._offset.to_bytes(8, "little"), dtype=uint8, device="cpu" if has_cpu() else None)
 
     def set_state(self, new_state):
         """Go on where :meth:`get_state` was taken; returns the generator."""

@@ -66,6 +66,71 @@ def clipped(g, **options):
     p.grad = t(g)
     total = nn.utils.clip_grad_norm_([p], 1.0, **options)
     return total.item(), p.grad.tolist()
+def attended(masked):
+    q = (arange(8.).reshape(1, 2, 4) / 8).requires_grad_()
+    y = F.scaled_dot_product_attention(q, q, q, attn_mask=t(masked))
+    y.sum().backward()
+    return y.tolist(), bool(q.grad.isfinite().all())
+def padded_sample():
+    torch.manual_seed(0)
+    layer = nn.MultiheadAttention(4, 2, batch_first=True)
+    x = ones(2, 3, 4)
+    y, _ = layer(x, x, x, key_padding_mask=t([[False, False, False], [True, True, True]]))
+    y[0].sum().backward()
+    return bool(y[0].isfinite().all()), bool(layer.in_proj_weight.grad[8:].isfinite().all())
+def tied():
+    e, l = nn.Embedding(2, 2), nn.Linear(2, 2, bias=False)
+    with torch.no_grad():
+        e.weight.copy_(torch.eye(2))
+    l.weight = e.weight
+    both = nn.Sequential(e, l)
+    both(t([0])).sum().backward()
+    return e.weight.grad.tolist(), len(list(both.parameters())), len(both.state_dict())
+def skipped():
+    p, q = ones(1, requires_grad=True), ones(1, requires_grad=True)
+    o = torch.optim.AdamW([p, q], lr=.1, weight_decay=.5)
+    p.grad = ones(1)
+    o.step()
+    o.zero_grad()
+    return q.tolist(), p.grad is None, len(o.state)
+def rates(name, n, *options):
+    o = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.)
+    s, found = getattr(torch.optim.lr_scheduler, name)(o, *options), []
+    for _ in range(n):
+        found.append(o.param_groups[0]['lr'])
+        o.step()
+        s.step()
+    return found
+def channels(n):
+    x, w = arange(n * 9.).reshape(1, n, 3, 3) / 9, arange(2 * n * 4.).reshape(2, n, 2, 2) / 4
+    y = F.conv2d(x, w)
+    by_hand = [[[sum((x[0, c, i:i + 2, j:j + 2] * w[o, c]).sum().item() for c in range(n)) for j in range(2)] for i in range(2)] for o in range(2)]
+    back = F.conv_transpose2d(y, w)
+    return ((y[0] - t(by_hand)).abs().max() / y.abs().max()).item() < 1e-5, ((back * x).sum() / (y * y).sum()).item()
+def widths(n):
+    x = arange(3. * n).reshape(3, n).cos()
+    e = x.exp() / x.exp().sum(1, keepdim=True)
+    z = (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()
+    return ((x.softmax(1) - e).abs().max() + (F.layer_norm(x, (n,)) - z).abs().max() + (x @ ones(n, n) - x.sum(1, keepdim=True)).abs().max()).item() < 1e-4
+def replayed(*calls):
+    f = torch.compile(lambda x, n: F.softmax(x, n))
+    return [f(*c).tolist() for c in calls]
+def long_chain():
+    x = ones(1, requires_grad=True)
+    y = x
+    for _ in range(3000):
+        y = y + 1
+    y.sum().backward()
+    return x.grad.tolist()
+def two_reads():
+    x = t([[.1, .7, .2]])
+    best = x.argmax(1)
+    first = best.tolist()
+    return first, x.tolist(), best.tolist(), first
+def one_written():
+    x = t([1., 2, 3, 4])
+    x[:3].copy_(t([7., 8, 9]))
+    return x.tolist()
 """
 CASES = [
     # views, strides, writes
@@ -83,12 +148,23 @@ CASES = [
     ("slices and masks are written", "setitem(setitem(zeros(4), slice(None, None, 2), 1), t([True, False, False, True]), 5)", [5, 0, 1, 5]),
     ("a view that strides forbid", "arange(6).view(2, 3).t().view(6)", RuntimeError),
     ("a reshape copies", "arange(6).view(2, 3).t().reshape(-1)", [0, 3, 1, 4, 2, 5]),
+    ("one row of odd strides multiplies", "(arange(64.).reshape(1, 8, 8)[:, 7, :] @ ones(3, 8).t()), arange(13.).expand(1, 1, 13, 13)[0, 0, 12].int()", [[[476] * 3], list(range(13))]),
+    ("collisions on views", "written(zeros(2, 3), lambda x: x[:, 1].index_add_(0, t([0, 0, 1]), t([1., 2, 4])))", [[0, 3, 0], [0, 4, 0]]),
+    ("odd counts of narrow elements", "[torch.arange(n).to(d)[1:].tolist() for n in (2, 4, 6) for d in (torch.uint8, torch.int8, torch.bool)]", [[1], [1], [True], [1, 2, 3], [1, 2, 3], [True] * 3, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [True] * 5]),
+    ("the rest of a buffer is kept", "one_written()", [7, 8, 9, 4]),
     # sizes and thresholds
     ("argsort by columns", "((arange(24).view(3, 8) * 7919) % 101).argsort(0)[:, :4]", [[0, 0, 1, 0], [1, 1, 2, 1], [2, 2, 0, 2]]),
     ("a product past 500 rows", "((arange(512 * 64.) .view(512, 64) * 1e-4 - .3) @ (arange(64 * 32.).view(64, 32) * 1e-4 - .5))[-1, -1]", -75.37369),
     ("an outer product of 160", "torch.outer(arange(160.) / 160, arange(160.) / 160).sum()", 6320.25),
     ("a join of twenty", "torch.cat([full((2,), float(i)) for i in range(20)]).sum()", 380),
     ("constants keep their digits", "(t([3.]) * (1 / 3) == 1).item(), (t([1.]) * 16777217).item()", [True, 16777216]),
+    ("outer products about thresholds", "[torch.outer(arange(float(n)), ones(n)).sum().item() for n in (127, 128, 129, 130, 255, 256, 257, 258)]", [n * n * (n - 1) / 2 for n in (127, 128, 129, 130, 255, 256, 257, 258)]),
+    ("channels that four does not divide", "[channels(n) for n in range(1, 10)]", [[True, 1]] * 9),
+    ("widths that four does not divide", "[widths(n) for n in (*range(1, 10), 31, 33, 63, 65)]", [True] * 13),
+    ("more rows than one side of a grid", "(arange(65536. * 2 + 2).reshape(-1, 2) % 2).softmax(1)[-1], ones(4097, 33).cumsum(1)[-1, -1], zeros(65537, 1).add(1).sum()", [[.26894142, .73105858], 33, 65537]),
+    ("the maximum wherever it sits", "[zeros(n).index_fill(0, t([i]), 1.).argmax().item() for n, i in ((88, 44), (86, 43), (84, 42), (300, 257))]", [44, 43, 42, 257]),
+    ("the same op with other attributes", "(lambda x: [x.softmax(0)[0], x.softmax(1)[0], x.sum(0), x.sum(1), F.max_pool1d(x[None], 2, 1)[0, 0], F.max_pool1d(x[None], 2, 2)[0, 0]])(t([[1., 2, 3], [3, 2, 1]]))",
+     [[.1192029, .5, .8807971], [.0900306, .2447285, .6652410], [4, 4, 4], [6, 6], [2, 3], [2]]),
     # NaN, infinity, ranges
     ("NaN is seen", "t([1., nan, 3]).isnan(), t([1., nan, 3]) != t([1., nan, 3]), t([inf, -inf, nan, 1]).isinf()", [[False, True, False], [False, True, False], [True, True, False, False]]),
     ("NaN goes through extremes", "[f(t([1., nan, 3])) for f in (torch.max, torch.min, torch.argmax, torch.relu, lambda x: x.clamp(min=0))]", [NAN, NAN, 1, [1, NAN, 3], [1, NAN, 3]]),
@@ -104,6 +180,13 @@ CASES = [
     ("the double where", "grad(lambda n: torch.where(n == 0, t(0.), 1 / torch.where(n == 0, t(1.), n)).sum(), [0., 2])", [0, -.25]),
     ("variance far from zero", "t([10000., 10001, 10002]).var()", 1),
     ("means and sums stay exact", "full((250, 250), 1.23456).sum(), ones(640).mean(), ones(100000).cumsum(0)[-1]", [77160, 1, 100000]),
+    ("rows whose keys are all masked", "attended([[False, False], [True, False]])", [[[[0, 0, 0, 0], [0, .125, .25, .375]]], True]),
+    ("a sample of padding alone leaves shared weights finite", "padded_sample()[0]", True),
+    ("additive masks of -1e9", "(t([[1., 2, 3]]) + t([[0., -1e9, -1e9]])).softmax(1), t([[-1e9, -1e9]]).softmax(1)", [[[1, 0, 0]], [[.5, .5]]]),
+    ("the traps of where", "torch.where(t([100.]) <= 0, t([100.]).exp(), 1 + t([100.])), grad(lambda x: torch.where(x > 0, x.sqrt(), x).sum(), [-1., -4])", [[101], [NAN, NAN]]),
+    ("infinite logits of others", "grad(lambda x: F.cross_entropy(x, t([0])), [[1., 2, -inf]])", [[[-.7310586, .7310586, 0]]][0]),
+    ("rows of -inf", "full((2, 3), -inf).max(1)[0], full((2, 3), -inf).logsumexp(1), F.max_pool1d(full((1, 1, 2), -inf), 2)[0, 0]", [[-INF, -INF], [-INF, -INF], [-INF]]),
+    ("sums of millions", "ones((1 << 24) + 2).sum(), full((4500, 4500), -1.).mean()", [16777218, -1]),
     # integers and bools
     ("division of negatives", "t([-7, 7, -7, 7, -1]) // t([2, -2, -2, 2, 768]), t([-7, 7, -7, 7, -1]) % t([2, -2, -2, 2, 768]), torch.fmod(t([-7, 7, -7, 7, -1]), t([2, -2, -2, 2, 768])), "
      "torch.div(t([-7, 7, -7, 7, -1]), t([2, -2, -2, 2, 768]), rounding_mode='trunc'), t([-3.5, 3.5, -1]) % t([2., -2, 3])",
@@ -127,6 +210,13 @@ CASES = [
      [[.5, .5, 0], [1, 0, 0], [0], [0], [1, 1], [6, 0, 0], [9, 0, 0], [0, 0]]),
     ("repeated indices", "grad(lambda x: x[[0, 0, 2]].sum(), [1., 2, 3]), zeros(100).index_add_(0, arange(10000) % 100, ones(10000)).sum(), grad(lambda x: x.unfold(0, 2, 1).sum(), [1., 2, 3, 4])", [[2, 0, 1], 10000, [1, 2, 2, 1]]),
     ("negative indices", "t([1, 2, 0])[[-1, -3]]", [0, 1]),
+    ("3,000 steps of a tape", "long_chain()", [1]),
+    ("heavy collisions", "zeros(4).index_add_(0, arange(100000) % 4, ones(100000)), written(zeros(100), lambda c: setitem(c, arange(1000) % 100, c[arange(1000) % 100] + 1)).sum()", [[25000] * 4, 100]),
+    ("written elements have no gradient", "grad(lambda x: setitem(x * 1, 0, 1.).sum(), [1., 2])", [0, 1]),
+    ("overwritten values have none of their own", "[grad(lambda x, f=f: (f(x * 1) * 2).sum(), [1., 2]) for f in (lambda y: y.fill_(1.), lambda y: y.zero_(), lambda y: y.copy_(t([5., 6])), "
+     "lambda y: y.uniform_(), lambda y: y.bernoulli_(.5), lambda y: y.lt_(1.), lambda y: y.floor_(), lambda y: setitem(y, slice(None), 3.))]", [[0, 0]] * 8),
+    ("tied weights", "tied()", [[[2, 1], [1, 0]], 1, 2]),
+    ("data-dependent shapes", "t([3., 1, 2]).topk(2)[0], t([0, 1, 1]).nonzero(), t([1., 2]).masked_select(t([False, True]))", [[3, 2], [[1], [2]], [2]]),
     # layers and losses
     ("batch norm keeps unbiased variances", "batch_norm(1.0, [[[1., 2, 0], [3, 3, 1], [3, 4, 3]]], 3)", [[2.333333, 3, 1.333333], [1.333333, 1, 2.333333], [-1.41421, -1.22474, -1.06904]]),
     ("batch norm by cumulative mean", "batch_norm(None, [[[1.], [3]], [[5.], [5]]], 1)[:2]", [[3.5], [1.0]]),
@@ -136,14 +226,34 @@ CASES = [
     ("average pooling at the border", "F.avg_pool2d(ones(1, 1, 4, 4), (1, 2), (2, 2), (0, 1), ceil_mode=True)[0, 0]", [[.5, 1, .5]] * 2),
     ("NaN in pooling", "F.max_pool1d(t([[[nan, 1., 2, 3]]]), 2)[0, 0]", [NAN, 3]),
     ("layer norm of a constant row", "F.layer_norm(t([5., 5, 5]), (3,))", [0, 0, 0]),
+    ("layer norm, then a scale", "F.layer_norm(t([[1., 3], [2, 6]]), (2,)) * t([[1., 1], [10, 10]])", [[-.999995, .999995], [-9.99999, 9.99999]]),
+    ("resizing", "(lambda x: [F.interpolate(x, scale_factor=2, mode='bilinear')[0, 0, 0], F.interpolate(x, size=2, mode='bilinear', align_corners=True)[0, 0]])(arange(1., 10).reshape(1, 1, 3, 3)), "
+     "F.interpolate(arange(1., 17).reshape(1, 1, 4, 4), size=(3, 1), mode='bilinear')[0, 0, :, 0], F.interpolate(arange(5.).reshape(1, 1, 5), size=3)[0, 0], F.interpolate(arange(5.).reshape(1, 1, 5), size=3, mode='nearest-exact')[0, 0]",
+     [[[1, 1.25, 1.75, 2.25, 2.75, 3], [[1, 3], [7, 9]]], [3.1666667, 8.5, 13.8333333], [0, 1, 3], [0, 2, 4]]),
     # optimizers and replay
     ("Adam steps", "trained('Adam', ([1., 2, -1], [1., 2, -1]), {}), trained('Adam', [0., 0, 0], {})", [[.8, .8, 1.2], [1, 1, 1]]),
     ("Adam's eps is outside the root", "trained('Adam', [1e-8, 0., 1.], {})", [.95, 1, .9]),
+    ("weight decay of both kinds", "trained('Adam', [1., 2, -1], {'weight_decay': .1}), trained('AdamW', [1., 2, -1], {'weight_decay': .1})", [[.9, .9, 1.1], [.89, .89, 1.09]]),
+    ("Adam over three steps", "[trained('Adam', ([v] * 3, [w] * 3, [u] * 3), dict(betas=(.9, b), amsgrad=a))[0] for v, w, u, b, a in ((1., 2., -1., .999, False), (10., .1, .1, .5, True), (10., .1, .1, .5, False))]", [.7614729, .8008738, .7361418]),
+    ("parameters without gradients are left alone", "skipped()", [[1], True, 1]),
+    ("schedules", "rates('StepLR', 5, 2, .1), rates('CosineAnnealingLR', 5, 4)", [[1, 1, .1, .1, .01], [1, .853553391, .5, .146446609, 0]]),
+    ("reads do not disturb each other", "two_reads()", [[1], [[.1, .7, .2]], [1], [1]]),
+    ("a replay with another attribute", "replayed((t([[0., 0], [0, 0]]), 0), (t([[1., 1, 1]]), 1), (t([[0., inf]]) * 0, 1))", [[[.5, .5]] * 2, [[1 / 3] * 3], [[NAN, NAN]]]),
     ("clipping", "clipped([3., 4]), clipped([0., 0])", [[5, [.6, .8]], [0, [0, 0]]]),
     ("clipping of infinities", "clipped([float('inf'), 0.], error_if_nonfinite=True)", RuntimeError),
     ("a replay leaves earlier results alone", "replays()", [2.1]),
     ("the same tensor twice", "twice()", [9, 9, 6]),
     ("loaded weights are seen by a replay", "reloaded()", 7),
+]
+
+ON_CPU = [  # a GPU device reads 0 there and writes nothing, so that no step waits for a check
+    ("indices out of range", "nn.Embedding(10, 2)(t([10]))", IndexError),
+    ("a gather out of range", "t([1., 2, 3]).gather(0, t([3]))", RuntimeError),
+    ("a negative gather", "t([1., 2, 3]).gather(0, t([-1]))", RuntimeError),
+    ("a class out of range", "F.cross_entropy(zeros(1, 3), t([3]))", IndexError),
+    ("an index_select out of range", "t([1., 2, 3]).index_select(0, t([3]))", IndexError),
+    ("a scatter out of range", "zeros(3).scatter_(0, t([3]), ones(1))", RuntimeError),
+    ("a class for one_hot out of range", "F.one_hot(t([3]), 3)", RuntimeError),
 ]
 
 

@@ -29,6 +29,7 @@ fails(torch.DeviceError, "in one buffer", lambda: torch.zeros(1 << 40))
 fails(TypeError, "float64", lambda: torch.zeros(2, dtype=torch.float64))
 fails(OverflowError, "int64", lambda: torch.tensor([1 << 40]))
 fails(OverflowError, "int64", lambda: torch.full((2,), 1 << 40))
+fails(torch.DeviceError, "numpy", lambda: torch.ones(1, device="cpu"))
 assert (x * 2).tolist() == [2, 2, 2]
 backend.bridge.destroy()
 fails(torch.DeviceLost, "lost", lambda: (x + 1).tolist())

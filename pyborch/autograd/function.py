@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from .modes import no_grad, state
-from .tape import Node, edge_of
+from .tape import Link, _dropped, edge_of
 
 
-class FunctionNode(Node):
+class FunctionNode(Link):
     """The tape entry of a user's Function."""
     __slots__ = ("context", "function", "plan_outputs")
 
@@ -15,6 +15,11 @@ class FunctionNode(Node):
 
     def name(self):
         return self.function.__name__ + "Backward"
+
+    def __del__(self):
+        _dropped.append(self.context)
+        self.context = None
+        super().__del__()
 
     def compute(self, gs):
         gs = [state.tensor._zeros_like_meta(m) if g is None and self.context.materialize else g for g, m in zip(gs, self.plan_outputs)]

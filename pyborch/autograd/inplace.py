@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from .modes import state
 from .run import _plans, apply, make_plan, same_device, values_of
-from .tape import OpNode, edge_of, rebase
+from .tape import OpNode, OverwrittenNode, edge_of, rebase
 
 
 def apply_into(op, key, operands, tensors, scalars, live, params, out):
@@ -36,7 +36,11 @@ def apply_into(op, key, operands, tensors, scalars, live, params, out):
         s.version += 1
     if node is not None:
         node.note_outputs(outs)
-        for i, o in enumerate(outs):
+    for i, o in enumerate(outs if tracked else ()):
+        old = edge_of(o) if op.overwrites or not op.rules else None
+        if old is not None:
+            rebase(o, OverwrittenNode(old, node and (node, i)), 0)
+        elif node is not None:
             rebase(o, node, i)
     return out
 

@@ -6,8 +6,20 @@ import itertools
 from .modes import state
 
 _sequence = itertools.count()
+_dropped: list = []
+_dropping = False
 _BACKWARD_NAMES = {"matmul": "MmBackward0", "true_divide": "DivBackward0", "_where": "WhereBackward0", "_clamp": "ClampBackward1",
                    "clamp_min": "ClampMinBackward0", "clamp_max": "ClampMaxBackward0", "_to": "ToCopyBackward0", "_copy": "CopyBackwards"}
+
+
+def drop() -> None:
+    """Let go of what a node held, link after link: nested deallocations of a long history overflow the stack of Python 3.14 in WebAssembly."""
+    global _dropping
+    if not _dropping:
+        _dropping = True
+        while _dropped:
+            _dropped.pop()
+        _dropping = False
 
 
 class Node:
@@ -94,6 +106,8 @@ class OpNode(Node):
             edges.append(edge)
             mask = mask + mask + (edge is not None)
         self.edges, self.hooks, self.count, self.sequence = edges, None, len(plan.outputs), next(_sequence)
+        if self.sequence % 127 == 0:
+            self.__class__ = _OpLink
         self.op, self.plan = op, plan
         recipe = plan.recipes.get(mask)
         if recipe is None:
@@ -174,7 +188,30 @@ class OpNode(Node):
         self.saved = self.outputs = None
 
 
-class ViewNode(Node):
+
+class _OpLink(OpNode):
+    """Every so often a node that ends the nesting when a history is deallocated; not each one, since that takes time. (127 is prime, so that
+    no loop of steps skips them.)"""
+    __slots__ = ()
+
+    def __del__(self):
+        _dropped.append(self.edges)
+        _dropped.append(self.saved)
+        self.edges = self.saved = None
+        drop()
+
+
+class Link(Node):
+    """Nodes that end the nesting when a history is deallocated."""
+    __slots__ = ()
+
+    def __del__(self):
+        _dropped.append(self.edges)
+        self.edges = None
+        drop()
+
+
+class ViewNode(Link):
     """A view's history: the gradient lies where the view lies in its base. ``rule(g)`` replaces the general answer."""
     __slots__ = ("base_meta", "view_meta", "rule", "label")
 
@@ -191,7 +228,7 @@ class ViewNode(Node):
         return [state.tensor._scatter_view(gs[0], self.base_meta, self.view_meta)]
 
 
-class SliceNode(Node):
+class SliceNode(Link):
     """A base after a view of it was changed in place: outside the view the gradient is the old base's."""
     __slots__ = ("view_meta", "base_meta")
 
@@ -205,6 +242,17 @@ class SliceNode(Node):
     def compute(self, gs):
         inside = state.tensor._read_view(gs[0], self.base_meta, self.view_meta)
         return [state.tensor._clear_view(gs[0], self.base_meta, self.view_meta) if self.edges[0] is not None else None, inside]
+
+
+class OverwrittenNode(Link):
+    """A tensor whose values were replaced: zeros for what it was, the gradient for what was written (``edge``; None where that needs none)."""
+    __slots__ = ()
+
+    def __init__(self, old, edge):
+        super().__init__([old, edge])
+
+    def compute(self, gs):
+        return [gs[0].new_zeros(gs[0].shape), gs[0] if self.edges[1] is not None else None]
 
 
 def rebase(tensor, node, index) -> None:

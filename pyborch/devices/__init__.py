@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from importlib.util import find_spec
 
 from .. import shape as shapes
 
@@ -153,6 +154,11 @@ def _webgpu():
     return webgpu
 
 
+def has_cpu() -> bool:
+    """Whether the cpu device can start: it needs numpy."""
+    return "cpu" in _backends or find_spec("numpy") is not None
+
+
 def _choose() -> Backend:
     if not IN_BROWSER:
         return backend("cpu")
@@ -165,7 +171,7 @@ def _choose() -> Backend:
         print(f"pyborch: no WebGPU here ({error}); using the cpu device")
         return backend("cpu")
     _backends["webgpu"] = gpu
-    if gpu.software:
+    if gpu.software and has_cpu():
         print(f"pyborch: the WebGPU adapter is software ({gpu.name}); using the cpu device. Ask with device='webgpu' to use it.")
         return backend("cpu")
     return gpu

@@ -1,6 +1,7 @@
 """The numpy device: plain CPython, browsers without WebGPU, and the oracle of the tests."""
 from __future__ import annotations
 
+from ..errors import DeviceError
 from . import Backend, Storage
 
 
@@ -12,7 +13,10 @@ class Cpu(Backend):
 
     def __init__(self):
         super().__init__()
-        import numpy
+        try:
+            import numpy
+        except ModuleNotFoundError as error:
+            raise DeviceError("the cpu device computes with numpy, which is not loaded: in Pyodide, await pyodide.loadPackage('numpy') first") from error
         self.np = numpy
         self.quiet = numpy.errstate(all="ignore")
 

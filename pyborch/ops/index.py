@@ -36,16 +36,17 @@ def _gather_run(plan, x, index, y, *, dim, spread, wrap):
     plan.dispatch(kernels.load("gather", {"WRAP": wrap}, {"T": x.meta.dtype.wgsl}), [x, index, y], words, -(-y.meta.numel // 256))
 
 
-def _checked(np, index, n, dim, wrap):
+def _checked(np, index, n, dim, wrap, error=RuntimeError, words="index {} is out of bounds for dimension {} with size {}"):
     low = -n if wrap else 0
     bad = (index < low) | (index >= n)
     if bad.any():
-        raise IndexError(f"index {index[bad].flat[0]} is out of bounds for dimension {dim} with size {n}")
+        raise error(words.format(index[bad].flat[0], dim, n))
     return np.where(index < 0, index + n, index) if wrap else index
 
 
 def _gather_numpy(np, x, index, *, dim, spread, wrap):
-    index = _checked(np, index, x.shape[dim] if x.ndim else 1, dim, wrap).astype(np.int64)
+    told = (IndexError, "index out of range in self") if spread and not wrap else (IndexError,) if wrap else ()
+    index = _checked(np, index, x.shape[dim] if x.ndim else 1, dim, wrap, *told).astype(np.int64)
     if spread:
         return np.take(x, index, dim)
     if not x.ndim:
@@ -84,7 +85,8 @@ def _scatter_run(plan, x, index, source, y, *, dim, spread, wrap, how):
 
 def _scatter_numpy(np, x, index, source, *, dim, spread, wrap, how):
     y = x.copy().reshape(1) if not x.ndim else x.copy()
-    index = _checked(np, index, y.shape[dim], dim, wrap).reshape(index.shape or (1,))
+    told = (IndexError,) if wrap or spread and how == "assign" else ()
+    index = _checked(np, index, y.shape[dim], dim, wrap, *told).reshape(index.shape or (1,))
     if spread:
         index = np.broadcast_to(index.reshape([-1 if d == dim else 1 for d in range(y.ndim)]), source.shape if source.ndim else (1,))
     where = list(np.indices(index.shape, sparse=True))
@@ -272,7 +274,7 @@ def index_fill(input, dim, index, value):
     """A copy with ``value`` in the slices at ``index`` along ``dim``."""
     dim = shapes.normalize_dim(dim, len(input.shape))
     shape = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
-    return apply(SCATTER, input, index.reshape(-1), input.new_full(shape, value), dim=dim, spread=True, wrap=False, how="assign")
+    return apply(SCATTER, input, index.reshape(-1), input.new_full(shape, value), dim=dim, spread=True, wrap=True, how="assign")
 
 
 for _name in ("scatter", "scatter_add", "scatter_reduce", "index_fill"):
@@ -288,10 +290,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if input.meta.dtype.name not in ("int64", "int32"):
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
                            f"{input._kind()} instead (while checking arguments for embedding)")
-    try:
-        rows = apply(GATHER, weight, input.reshape(-1), dim=0, spread=True, wrap=False)
-    except IndexError:
-        raise IndexError("index out of range in self") from None
+    rows = apply(GATHER, weight, input.reshape(-1), dim=0, spread=True, wrap=False)
     result = rows.reshape((*input.shape, weight.shape[1]))
     if padding_idx is not None and weight.requires_grad:
         padding_idx = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
@@ -306,6 +305,8 @@ def one_hot(tensor, num_classes=-1):
     if tensor.meta.dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     classes = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
+    if tensor.meta.device.type == "cpu" and tensor.numel() and tensor.max().item() >= classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
     arange = FUNCTIONS["torch"]["arange"](classes, device=tensor.meta.device)
     return (tensor.unsqueeze(-1) == arange).to(dtypes.int64)
 
@@ -357,4 +358,4 @@ def masked_select(input, mask):
 @function(to="torch Tensor", samples=[S(ROWS, T(2, 2, dtype="int64", values=(0, 5, 11, 3)))])
 def take(input, index):
     """Elements of the flattened ``input`` at ``index``."""
-    return index_select(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
+    return apply(GATHER, input.reshape(-1), index.reshape(-1), dim=0, spread=True, wrap=True).reshape(index.shape)

@@ -9,8 +9,8 @@ TESTS = ROOT / "tests"
 def run(script, *args, **options):
     """(exit status, what the script printed)."""
     lines = []
-    status = run_script(TESTS / script, args, files=[TESTS / "samples.py", TESTS / "curve.py", TESTS / "reported.py", TESTS / "golden"],
-                        on_log=lambda fd, text: lines.append(text), **options)
+    files = [*(TESTS / f"{name}.py" for name in ("samples", "curve", "reported", "drawn")), TESTS / "golden"]
+    status = run_script(TESTS / script, args, files=files, on_log=lambda fd, text: lines.append(text), **options)
     return status, "".join(lines)
 
 
@@ -38,6 +38,11 @@ def test_a_thousand_steps_leave_no_buffer_and_no_proxy_behind():
 
 def test_bugs_met_elsewhere_do_not_occur_here():
     status, text = run("run_reported.py")
+    assert status == 0, text
+
+
+def test_random_numbers_are_random_and_the_same_as_on_the_cpu():
+    status, text = run("run_drawn.py")
     assert status == 0, text
 
 
