@@ -90,15 +90,24 @@ class Step:
         return -(-self.groups // y), y
 
 
+class Part:
+    """Steps of a plan whose mathematics the compiler knows: ``kind`` is "pointwise", "reduce" or "product", with the operands read and
+    written; ``detail`` is what its planner was given."""
+    __slots__ = ("kind", "steps", "inputs", "outputs", "detail")
+
+    def __init__(self, kind, steps, inputs, outputs, detail):
+        self.kind, self.steps, self.inputs, self.outputs, self.detail = kind, steps, inputs, outputs, detail
+
+
 class Plan:
     """All that is decided about one op call: result metas, dispatches, temporary buffers. Immutable once built.
 
     ``layout`` says per operand True (tensor), False (number) or None (left out); ``numbers`` the types of the numbers;
     ``aliases`` per input the output (from 1) whose memory it shares, 0 for none;
-    ``bound`` counts inputs and outputs; ``recipes`` is the tape's, by which inputs need gradients.
+    ``bound`` counts inputs and outputs; ``recipes`` is the tape's, by which inputs need gradients; ``decomposed`` the compiler's.
     """
-    __slots__ = ("op", "device", "inputs", "outputs", "layout", "scalar_names", "params", "steps", "temps", "handle",
-                 "single", "label", "numbers", "aliases", "bound", "forms", "recipes")
+    __slots__ = ("op", "device", "inputs", "outputs", "layout", "scalar_names", "params", "steps", "parts", "temps", "handle",
+                 "single", "label", "numbers", "aliases", "bound", "forms", "recipes", "decomposed")
 
     def __init__(self, op, inputs, outputs, layout, scalar_names, params, numbers=(), aliases=()):
         self.op, self.inputs, self.outputs, self.layout, self.numbers = op, inputs, outputs, layout, numbers
@@ -106,7 +115,7 @@ class Plan:
         self.bound = len(inputs) + len(outputs)
         self.device = (outputs[0] if outputs else inputs[0]).device
         self.forms, self.recipes = [self.device.form(m.dtype, m.numel) for m in outputs], {}
-        self.steps, self.temps, self.handle = [], [], None
+        self.steps, self.parts, self.temps, self.handle, self.decomposed = [], [], [], None, None
         self.single = len(outputs) == 1
 
     def describe(self) -> str:
@@ -137,6 +146,13 @@ class Plan:
         result = self.temp(x.meta.shape, x.meta.dtype)
         pointwise_plan.copy(self, x, result)
         return result
+
+    def part(self, kind, first, inputs, outputs, detail) -> None:
+        """Say what the steps from index ``first`` on compute, in place of what was said of them before."""
+        steps = self.steps[first:]
+        self.parts = [p for p in self.parts if not any(s in steps for s in p.steps)]
+        if steps:
+            self.parts.append(Part(kind, steps, list(inputs), list(outputs), detail))
 
     def dispatch(self, kernel: Kernel, buffers, words=(), groups: int = 1) -> None:
         """Add a dispatch of ``groups`` workgroups (folded into a grid); none where groups is 0."""

@@ -1,58 +1,78 @@
-"""Memory of a recorded program: internal values share buffers where their lifetimes allow."""
+"""Memory of a recorded program: internal values share buffers where their lifetimes allow.
+
+WebGPU checks use by whole buffers, so values share buffers rather than places in one: a dispatch never binds one for reading and writing.
+"""
 from __future__ import annotations
 
+from ..dtypes import float32
 from .capture import INTERNAL
 
 
-def last_uses(calls) -> dict:
-    """Value number -> index of the last call that reads or writes it."""
-    last = {}
-    for i, call in enumerate(calls):
-        for n in (*call.inputs, *call.outputs):
-            last[n] = i
-    return last
-
-
-class Memory:
-    """Storages for internal values and temporaries, reused by size. WebGPU forbids reading and writing one buffer in one dispatch, so
-    memory comes free only after the call that used it last."""
-
-    def __init__(self, device):
-        self.device, self.free, self.storages = device, {}, []
-
-    def take(self, dtype, numel):
-        idle = self.free.get(self._key(dtype, numel))
-        if idle:
-            return idle.pop()
-        storage = self.device.allocate(dtype, numel)
-        self.storages.append(storage)
-        return storage
-
-    def give(self, storage) -> None:
-        self.free.setdefault(self._key(storage.dtype, storage.numel), []).append(storage)
-
-    def _key(self, dtype, numel):
-        return (dtype, numel) if self.device.type == "cpu" else -(-numel * (2 if dtype.wgsl == "f16" else 4) // 256)
-
-
-def assign(recorder, device, kept):
-    """[(plan, storages in slot order, scalars), ...] and {value number: storage}; ``kept`` values have memory of their own."""
-    memory, where, lowered = Memory(device), {}, []
-    last = last_uses(recorder.calls)
+def _own(recorder, device, kept) -> dict:
+    """{value: storage} of what outlives the step."""
+    where = {}
     for n, value in enumerate(recorder.values):
         if value.kind != INTERNAL:
             where[n] = value.storage
         elif n in kept:
             where[n] = device.allocate(value.dtype, value.numel)
+    return where
+
+
+def for_steps(graph, lowered, recorder, device, kept):
+    """([(step, storages, scalars), ...], {value: storage}) of lowered work."""
+    where = _own(recorder, device, kept)
+    spans: dict = {}
+    for i, (_, values, _) in enumerate(lowered):
+        for v in values:
+            if v not in where:
+                spans[v] = (spans.get(v, (i, i))[0], i)
+    for v, buffer in share(spans, {v: _words(graph, v) for v in spans}).items():
+        where[v] = buffer
+    made: dict = {}
+    for v in spans:
+        index, words = where[v]
+        if index not in made:
+            made[index] = device.allocate(float32, words)
+        where[v] = made[index]
+    return [(step, [where[v] for v in values], scalars) for step, values, scalars in lowered], where
+
+
+def _words(graph, value) -> int:
+    size = graph.sizes[value]
+    return -(-size // 2) if graph.dtypes[value].wgsl == "f16" else size
+
+
+def share(spans, sizes) -> dict:
+    """{value: (buffer number, its size)}: the largest first, each into the first buffer that is free during its span."""
+    buffers: list = []
+    found = {}
+    for v in sorted(spans, key=lambda v: (-sizes[v], spans[v])):
+        first, last = spans[v]
+        for index, (size, taken) in enumerate(buffers):
+            if all(last < a or b < first for a, b in taken):
+                taken.append((first, last))
+                found[v] = index, size
+                break
+        else:
+            buffers.append((sizes[v], [(first, last)]))
+            found[v] = len(buffers) - 1, sizes[v]
+    return found
+
+
+def for_calls(recorder, device, kept):
+    """([(plan, storages, scalars), ...], {value: storage}) of recorded calls as they are."""
+    where, free, work = _own(recorder, device, kept), {}, []
+    last = {n: i for i, call in enumerate(recorder.calls) for n in (*call.inputs, *call.outputs)}
     for i, call in enumerate(recorder.calls):
         for n in call.outputs:
             if n not in where:
-                where[n] = memory.take(recorder.values[n].dtype, recorder.values[n].numel)
-        temps = [memory.take(m.dtype, m.numel) for m in call.plan.temps]
-        lowered.append((call.plan, [where[n] for n in (*call.inputs, *call.outputs)] + temps, call.scalars))
-        for storage in temps:
-            memory.give(storage)
+                value = recorder.values[n]
+                idle = free.get((value.dtype, value.numel))
+                where[n] = idle.pop() if idle else device.allocate(value.dtype, value.numel)
+        work.append((call.plan, [where[n] for n in (*call.inputs, *call.outputs)], call.scalars))
         for n in {*call.inputs, *call.outputs}:
-            if last[n] == i and recorder.values[n].kind == INTERNAL and n not in kept:
-                memory.give(where[n])
-    return lowered, where
+            value = recorder.values[n]
+            if last[n] == i and value.kind == INTERNAL and n not in kept:
+                free.setdefault((value.dtype, value.numel), []).append(where[n])
+    return work, where

@@ -4,8 +4,10 @@ from __future__ import annotations
 from .. import devices
 from ..autograd import edge_of, state
 from ..ops.registry import OPS
+from . import plan
 from .capture import EXTERNAL, INTERNAL, live_boxes
-from .plan import assign
+from .graph import Graph
+from .lower import lower, simplified
 from .tree import rebuild
 
 Tensor = state.tensor
@@ -26,7 +28,14 @@ class Program:
         self.grads = [(leaf, leaf._grad) for leaf, _, _ in recorder.entry_grads.values()]
         numbers = {recorder.number(g.storage) for _, g in self.grads if g is not None}
         kept = {n for n, _, _ in self.returned} | numbers
-        lowered, self.where = assign(recorder, device, kept)
+        if device.type == "cpu":
+            self.graph, self.dispatches = None, len(recorder.calls)
+            work, self.where = plan.for_calls(recorder, device, kept)
+        else:
+            self.graph = simplified(Graph(recorder, kept))
+            lowered = lower(self.graph, device)
+            self.dispatches = len(lowered)
+            work, self.where = plan.for_steps(self.graph, lowered, recorder, device, kept)
         self.kinds = [v.kind for v in recorder.values]
         self.grad_tensors = [(leaf, self._own_grad(recorder, g)) for leaf, g in self.grads]
         self.grads = None
@@ -35,8 +44,7 @@ class Program:
         self.entry = [(leaf, g, g.storage if g is not None else None) for leaf, reads, g in recorder.entry_grads.values() if reads]
         self.live = live_boxes(recorder.calls)
         copied = [self.where[n] for n, _, _ in self.returned if self.kinds[n] != EXTERNAL]
-        self.handle = device.program(lowered, [a.storage for a in arguments if a is not None], copied, self.live)
-        self.dispatches = sum(len(plan.steps) for plan, _, _ in lowered)
+        self.handle = device.program(work, [a.storage for a in arguments if a is not None], copied, self.live)
         self.calls = recorder.calls
 
     def _own_grad(self, recorder, g):
@@ -96,7 +104,7 @@ class Program:
 
     def __repr__(self):
         lines = [f"program of {len(self.calls)} ops, {self.dispatches} dispatches on {self.device.type}"]
-        return "\n".join(lines + [f"  {call!r}" for call in self.calls])
+        return "\n".join(lines + [f"  {node!r}" for node in (self.graph.nodes if self.graph is not None else self.calls)])
 
 
 def _copied(t):

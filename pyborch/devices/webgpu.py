@@ -188,22 +188,21 @@ class WebGpu(Backend):
             raise self._translate(error) from None
 
     # programs
-    def program(self, calls, inputs, outputs, live) -> int:
-        """A handle of recorded calls [(plan, storages, scalars), ...]; inputs and outputs are storages copied at each replay, ``live`` the
+    def program(self, work, inputs, outputs, live) -> int:
+        """A handle of recorded work [(step, its storages, scalars), ...]; inputs and outputs are storages copied at each replay, ``live`` the
         scalars read anew."""
         steps, patches = [], {id(box): [] for box in live}
-        for plan, storages, scalars in calls:
-            for step in plan.steps:
-                encoded = self.encode(step)
-                encoded["b"] = [storages[slot].buffer for slot in step.slots]
-                triples = encoded.pop("s")
-                for word, index, kind in zip(triples[::3], triples[1::3], triples[2::3]):
-                    value = scalars[index]
-                    if id(value) in patches:
-                        patches[id(value)].append([len(steps), word, kind])
-                    else:
-                        encoded["w"][word] = _word(value, kind)
-                steps.append(encoded)
+        for step, storages, scalars in work:
+            encoded = self.encode(step)
+            encoded["b"] = [s.buffer for s in storages]
+            triples = encoded.pop("s")
+            for word, index, kind in zip(triples[::3], triples[1::3], triples[2::3]):
+                value = scalars[index]
+                if id(value) in patches:
+                    patches[id(value)].append([len(steps), word, kind])
+                else:
+                    encoded["w"][word] = _word(value, kind)
+            steps.append(encoded)
         sizes = [[[s.buffer, self.copy_bytes(s.dtype, s.numel)] for s in group] for group in (inputs, outputs)]
         return self.bridge.program(json.dumps({"label": f"compiled step of {len(steps)} dispatches", "steps": steps, "inputs": sizes[0],
                                                "outputs": sizes[1], "live": list(patches.values())}))

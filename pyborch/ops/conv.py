@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import kernels
 from ..autograd import apply
 from . import pointwise_plan
-from .gemm import Product, Result, Side, plan_product
+from .gemm import Product, Result, Side, plan_product, plan_products
 from .matmul import upcast
 from .registry import Op
 
@@ -223,12 +223,10 @@ def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, siz
     rows, cols = ([_Phase(r, size[d], w.meta.shape[2 + d], stride[d], padding[d], dilation[d]) for r in range(stride[d])] for d in (0, 1))
     before = [max(p.before() for p in phases) for phases in (rows, cols)]
     x, shift = _framed(plan, x, before, [max(p.reach() for p in phases) for phases in (rows, cols)])
-    for i in rows:
-        for j in cols:
-            _plan_phase(plan, x, w, b, y, i, j, shift, stride, groups)
+    plan_products(plan, [_phase(plan, x, w, b, y, i, j, shift, stride, groups) for i in rows for j in cols])
 
 
-def _plan_phase(plan, x, w, b, y, i, j, shift, stride, groups):
+def _phase(plan, x, w, b, y, i, j, shift, stride, groups):
     channels, out, kh, kw = w.meta.shape
     inner, count = channels // groups, i.count * j.count
     steps, (c, di, dj) = _walk(plan, inner, i.taps, j.taps) if i.taps * j.taps else ((0, 1, 1), ("k0", "k1", "k2"))
@@ -246,7 +244,7 @@ def _plan_phase(plan, x, w, b, y, i, j, shift, stride, groups):
     before = [p.before() - n for p, n in zip((i, j), shift)]
     side = _image_side(plan, x, before, [p.reach() + n for p, n in zip((i, j), shift)], row, step)
     result = _image_result(y, b, (i.first, j.first), stride, (i.count, j.count))
-    plan_product(plan, Product(groups, out, x.meta.shape[0] * count, steps), a, side, result)
+    return Product(groups, out, x.meta.shape[0] * count, steps), a, side, result
 
 
 def _where(stride, padding, dilation, groups):

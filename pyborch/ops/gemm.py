@@ -9,14 +9,10 @@ from __future__ import annotations
 from .. import dtypes, kernels
 from .formula import Code
 from .pointwise_plan import store_expression
+from .reduce_plan import Recipe, plan_reduce
 
 _built: dict = {}
-# what Result.text() says, for partial sums
-PARTIAL = """fn y_row(split: u32, batch: u32, row: u32) -> i32 { return i32(((split * p.batches + batch) * p.rows + row) * p.cols); }
-fn bias_row(split: u32, batch: u32, row: u32) -> i32 { return 0; }
-fn y_col(col: u32) -> i32 { return i32(col); }
-fn bias_col(col: u32) -> i32 { return 0; }
-fn put(at: i32, bias_at: i32, value: ACC) { y[u32(at)] = value; }"""
+SUMS = {t: Recipe(t, 1, f"return {t}(0);", "return a + v;", "return a + b;", "a") for t in ("f32", "i32")}
 
 
 class Side:
@@ -54,15 +50,43 @@ class Result:
         self.operand, self.fields, self.row, self.col = operand, fields, row, col
         self.bias, self.bias_row, self.bias_col = bias, bias_row, bias_col
 
+    def inputs(self):
+        """[(name, operand)] of what is read beside the two sides."""
+        return [] if self.bias is None else [("bias", self.bias)]
+
+    def outputs(self):
+        """[(name, operand)] of what is written."""
+        return [("y", self.operand)]
+
     def text(self, acc):
-        dtype = self.operand.meta.dtype
-        value = f"value + {acc}(bias[u32(bias_at)])" if self.bias is not None else "value"
-        stored = store_expression(dtype, Code(None, dtype.compute, "v"))
-        rows = [f"fn {name}_row(split: u32, ubatch: u32, urow: u32) -> i32 {{ let batch = i32(ubatch); let row = i32(urow); {body} }}"
+        """WGSL of y_row, y_col, bias_row, bias_col (addresses) and put (stores an element)."""
+        rows = [f"fn {name}_row(ubatch: u32, urow: u32) -> i32 {{ let batch = i32(ubatch); let row = i32(urow); {body} }}"
                 for name, body in (("y", self.row), ("bias", self.bias_row))]
         cols = [f"fn {name}_col(ucol: u32) -> i32 {{ let col = i32(ucol); {body} }}"
                 for name, body in (("y", self.col), ("bias", self.bias_col))]
-        return "\n".join([*rows, *cols, f"fn put(at: i32, bias_at: i32, value: {acc}) {{ let v = {value}; y[u32(at)] = {stored}; }}"])
+        return "\n".join([*rows, *cols, f"fn put(split: u32, at: i32, bias_at: i32, value: {acc}) {{ {self.put(acc)} }}"])
+
+    def put(self, acc):
+        """The statements of put()."""
+        dtype = self.operand.meta.dtype
+        return f"let v = {self.value(acc)}; y[u32(at)] = {store_expression(dtype, Code(None, dtype.compute, 'v'))};"
+
+    def value(self, acc):
+        """The expression of an element with its bias."""
+        return f"value + {acc}(bias[u32(bias_at)])" if self.bias is not None else "value"
+
+
+class Partial(Result):
+    """Partial sums of a result: ``operand`` has a leading dim, the part of the sum. The first part has the bias."""
+    __slots__ = ()
+
+    def __init__(self, whole, operand):
+        fields = {**whole.fields, "y_offset": 0, "y_count": whole.operand.meta.numel}
+        super().__init__(operand, fields, whole.row, whole.col, whole.bias, whole.bias_row, whole.bias_col)
+
+    def put(self, acc):
+        bias = f"; if (split == 0u) {{ v += {acc}(bias[u32(bias_at)]); }}" if self.bias is not None else ";"
+        return f"var v = value{bias} y[u32(at + i32(split) * p.y_count)] = v;"
 
 
 class Product:
@@ -74,29 +98,40 @@ class Product:
 
 
 def plan_product(plan, size, a, b, result) -> None:
-    """Add the dispatches of a product with a non-empty result."""
-    if not size.batches * size.rows * size.cols:
-        return
-    variant, splits = _choose(plan.device, size)
-    outer = size.steps[0] * size.steps[1]
-    chunk = max(1, -(-outer // splits))
-    splits = max(1, -(-outer // chunk))
-    words = [size.batches, size.rows, size.cols, outer, chunk, splits]
-    acc = result.operand.meta.dtype.compute
-    sides = [*a.fields.values(), *b.fields.values()]
+    """Add the dispatches of a product."""
+    plan_products(plan, [(size, a, b, result)])
+
+
+def plan_products(plan, products) -> None:
+    """Add the dispatches of products [(size, a, b, result), ...] whose results make up one row-major tensor."""
+    products = [p for p in products if p[0].batches * p[0].rows * p[0].cols]
+    choices = [choose(plan.device, size) for size, *_ in products]
+    splits = max((split for _, split in choices), default=1)
     if splits == 1:
-        buffers = [a.operand, b.operand, *([result.bias] if result.bias is not None else []), result.operand]
-        kernel = _kernel(variant, size.steps, a, b, result, acc)
-        plan.dispatch(kernel, buffers, words + sides + list(result.fields.values()), _groups(variant, size, 1))
+        for (variant, _), product in zip(choices, products):
+            first = len(plan.steps)
+            dispatch(plan, variant, 1, *product)
+            if len(products) == 1:
+                _, a, b, result = product
+                plan.part("product", first, [a.operand, b.operand, *(o for _, o in result.inputs())], [result.operand], (variant, *product))
         return
-    partial = plan.temp(splits * size.batches * size.rows * size.cols, dtypes.float32 if acc == "f32" else dtypes.int32)
-    kernel = _kernel(variant, size.steps, a, b, None, acc)
-    plan.dispatch(kernel, [a.operand, b.operand, partial], words + sides, _groups(variant, size, splits))
-    buffers = [partial, *([result.bias] if result.bias is not None else []), result.operand]
-    plan.dispatch(_sum_kernel(result, acc), buffers, words + list(result.fields.values()), -(-size.batches * size.rows * size.cols // 64))
+    y = products[0][3].operand
+    partial = plan.temp((splits, *y.meta.shape), dtypes.float32 if y.meta.dtype.compute == "f32" else dtypes.int32)
+    for (variant, _), (size, a, b, result) in zip(choices, products):
+        dispatch(plan, variant, splits, size, a, b, Partial(result, partial))
+    plan_reduce(plan, [partial], [y], (0,), SUMS[partial.meta.dtype.compute])
 
 
-def _choose(device, size):
+def dispatch(plan, variant, splits, size, a, b, result) -> None:
+    """Add one dispatch of a product."""
+    outer = size.steps[0] * size.steps[1]
+    words = [size.batches, size.rows, size.cols, outer, max(1, -(-outer // splits)), splits]
+    buffers = [a.operand, b.operand, *(o for _, o in (*result.inputs(), *result.outputs()))]
+    kernel = _kernel(variant, size.steps, a, b, result, result.operand.meta.dtype.compute)
+    plan.dispatch(kernel, buffers, words + [*a.fields.values(), *b.fields.values(), *result.fields.values()], _groups(variant, size, splits))
+
+
+def choose(device, size):
     """(variant, splits). A variant is ("threads", rows) or ("tiles", rows, cols per thread, depth)."""
     outer, steps = size.steps[0] * size.steps[1], size.steps[0] * size.steps[1] * size.steps[2]
     if device.software:
@@ -124,16 +159,8 @@ def _groups(variant, size, splits):
 
 
 def _kernel(variant, steps, a, b, result, acc):
-    parts = [a.text("a", acc), b.text("b", acc)]
-    stored = [("a", a.operand), ("b", b.operand)]
-    fields = [*a.fields, *b.fields]
-    if result is None:
-        parts.append(PARTIAL)
-        output = acc
-    else:
-        parts.append(result.text(acc))
-        stored += [("bias", result.bias)] if result.bias is not None else []
-        output, fields = result.operand.meta.dtype.wgsl, [*fields, *result.fields]
+    parts = [a.text("a", acc), b.text("b", acc), result.text(acc)]
+    fields = [*a.fields, *b.fields, *result.fields]
     multiply = "fma(ACC4(a), b, c)" if acc == "f32" else "a * b + c"
     parts.append(f"alias ACC4 = vec4<ACC>; fn mad(a: ACC, b: ACC4, c: ACC4) -> ACC4 {{ return {multiply}; }}")
     consts = [f"const K1 = {steps[1]}u;", f"const K2 = {steps[2]}u;"]
@@ -142,21 +169,13 @@ def _kernel(variant, steps, a, b, result, acc):
     else:
         consts += [f"const TR = {variant[1]}u;", f"const TC = {variant[2]}u;", f"const DEPTH = {variant[3]}u;",
                    f"const A_FAST = {str(a.fast).lower()};", f"const B_FAST = {str(b.fast).lower()};"]
-    return _assemble("gemm_" + variant[0], acc, consts, [(n, o.meta.dtype.wgsl) for n, o in stored], output, fields, parts)
-
-
-def _sum_kernel(result, acc):
-    stored = [("partial", acc)] + ([("bias", result.bias.meta.dtype.wgsl)] if result.bias is not None else [])
-    return _assemble("gemm_sum", acc, [], stored, result.operand.meta.dtype.wgsl, list(result.fields), [result.text(acc)])
-
-
-def _assemble(name, acc, consts, inputs, output, fields, parts):
-    bindings = [f"@group(0) @binding({i}) var<storage, read> {n}: array<{t}>;" for i, (n, t) in enumerate(inputs)]
-    bindings.append(f"@group(0) @binding({len(inputs)}) var<storage, read_write> y: array<{output}>;")
-    f16 = output == "f16" or any(t == "f16" for _, t in inputs)
-    params = ", ".join(["batches: u32, rows: u32, cols: u32, outer: u32, chunk: u32, splits: u32", *(f"{f}: i32" for f in fields)])
-    text = "\n".join(["enable f16;" if f16 else "", f"alias ACC = {acc};", *consts, f"struct Params {{ {params} }}", *bindings,
-                      kernels.source("prelude"), *parts, kernels.source(name)])
+    stored = [("read", n, o.meta.dtype.wgsl) for n, o in (("a", a.operand), ("b", b.operand), *result.inputs())]
+    stored += [("read_write", n, o.meta.dtype.wgsl) for n, o in result.outputs()]
+    bindings = [f"@group(0) @binding({i}) var<storage, {access}> {n}: array<{t}>;" for i, (access, n, t) in enumerate(stored)]
+    params = ", ".join(["batches: u32, rows: u32, cols: u32, outer: u32, chunk: u32, splits: u32", *(f if ":" in f else f"{f}: i32" for f in fields)])
+    name = "gemm_" + variant[0]
+    text = "\n".join(["enable f16;" if any(t == "f16" for *_, t in stored) else "", f"alias ACC = {acc};", *consts, f"struct Params {{ {params} }}",
+                      *bindings, kernels.source("prelude"), *parts, kernels.source(name)])
     found = _built.get(text)
     if found is None:
         found = _built[text] = kernels.Kernel(name, text)

@@ -143,8 +143,7 @@ pointwise("_bn_eval", lambda m, x, mean, var, w, b, *, eps: (x - mean) * (m.rsqr
           grad={"x": lambda m, g, var, w, eps: g * m.rsqrt(var + eps) * w, "w": lambda m, g, x, mean, var, eps: g * (x - mean) * m.rsqrt(var + eps),
                 "b": lambda m, g: g, "mean": lambda m, g, var, w, eps: -g * m.rsqrt(var + eps) * w,
                 "var": lambda m, g, x, mean, var, w, eps: -0.5 * g * (x - mean) * w * m.rsqrt(var + eps) / (var + eps)})
-TWO_SUMS = Recipe("vec2<f32>", 2, "return vec2<f32>(0.0);", "return a + vec2<f32>(v, v * (v1 - mu));", "return a + b;", ("a.x", "a.y"),
-                  "var<private> mu: f32;", "mu = f32(c0[o]);")
+TWO_SUMS = Recipe("vec2<f32>", 2, "return vec2<f32>(0.0);", "return a + vec2<f32>(v, v * (v1 - c0));", "return a + b;", ("a.x", "a.y"))
 
 
 def _others(rank):

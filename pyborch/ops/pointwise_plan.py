@@ -48,17 +48,19 @@ def plan_pointwise(plan, op, inputs, outputs, scalar_kinds, params) -> None:
     sizes, strides = shapes.collapse(shape, strides)
     if len(sizes) == 0:
         sizes, strides = (1,), [(0,)] * len(operands)
-    kernel = _kernel(plan, op, inputs, outputs, len(sizes), tuple(_mode(s) for s in strides), scalar_kinds, params)
+    first = len(plan.steps)
+    kernel = _kernel(plan, op, inputs, outputs, len(sizes), tuple(mode(s) for s in strides), scalar_kinds, params)
     words = [count, *sizes]
     for operand, steps in zip(operands, strides):
         words.append(operand.meta.offset)
-        if _mode(steps) == "s":
+        if mode(steps) == "s":
             words += steps
     words += [plan.scalar(i, {"f32": "f", "i32": "i"}.get(kind, "u")) for i, kind in enumerate(scalar_kinds)]
     plan.dispatch(kernel, [o for i, o in enumerate(inputs) if not _alias(plan, i)] + outputs, words, -(-count // GROUP))
+    plan.part("pointwise", first, inputs, outputs, (plan, op, scalar_kinds, params))
 
 
-def _mode(strides) -> str:
+def mode(strides) -> str:
     """How an operand is indexed: 'l' by the linear index, '0' always the same element, 's' by strides."""
     if all(s == 0 for s in strides):
         return "0"
@@ -86,11 +88,11 @@ def _text(plan, op, inputs, outputs, rank, modes, scalar_kinds, params) -> str:
     fields = ["count: u32"] + [f"n{d}: u32" for d in range(rank)]
     index = []
     strided = "s" in modes
-    for i, mode in enumerate(modes):
+    for i, way in enumerate(modes):
         fields.append(f"o{i}: u32")
-        if mode == "l":
+        if way == "l":
             index.append(f"p.o{i} + i")
-        elif mode == "0":
+        elif way == "0":
             index.append(f"p.o{i}")
         else:
             fields += [f"s{i}_{d}: u32" for d in range(rank)]
@@ -151,6 +153,7 @@ def plan_part(plan, op, inputs, outputs, params) -> None:
     part = kernels.Plan(op, tuple(x.meta for x in inputs), tuple(y.meta for y in outputs), (True,) * len(inputs), (), {})
     plan_pointwise(part, op, inputs, outputs, (), params)
     plan.steps += part.steps
+    plan.parts += part.parts
 
 
 def copy(plan, source, target) -> None:

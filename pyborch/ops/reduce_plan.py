@@ -3,24 +3,31 @@ from __future__ import annotations
 
 from .. import kernels
 from .. import shape as shapes
+from .formula import Code
+from .pointwise_plan import copy, store_expression
 
 
 class Recipe:
     """The WGSL of a reduction: accumulator type ``a`` of ``words`` 4-byte words, and the bodies of its functions.
 
-    ``take`` sees a (accumulator), v (the element of the first input; v1, v2 of further ones) and r (its index); ``merge`` sees a and b;
-    ``finish`` sees a and n (the count), one expression per output. ``prepare`` may set private variables declared in ``struct`` from
-    c0, c1, ... (buffers indexed by output o).
+    ``take`` sees a (accumulator), v (the element of the first input; v1, v2 of further ones), r (its index) and c0, c1, ... (f32, of this
+    output); ``merge`` sees a and b; ``finish`` sees a and n (the count), one expression per output.
     """
 
-    def __init__(self, a, words, start, take, merge, finish, struct="", prepare=""):
-        self.a, self.words, self.start, self.take, self.merge, self.struct, self.prepare = a, words, start, take, merge, struct, prepare
+    def __init__(self, a, words, start, take, merge, finish, struct=""):
+        self.a, self.words, self.start, self.take, self.merge, self.struct = a, words, start, take, merge, struct
         self.finish = finish if isinstance(finish, tuple) else (finish,)
 
 
 def plan_reduce(plan, inputs, outputs, dims, recipe, per_output=()) -> None:
-    """Add the dispatches of reducing ``dims`` of ``inputs`` (of one geometry) into row-major ``outputs``; ``per_output`` operands are
+    """Add the dispatches of reducing ``dims`` of ``inputs`` (of one shape) into row-major ``outputs``; ``per_output`` operands are
     row-major with an element per output."""
+    first = len(plan.steps)
+    _plan(plan, inputs, outputs, dims, recipe, per_output)
+    plan.part("reduce", first, [*inputs, *per_output], outputs, (dims, recipe, len(inputs)))
+
+
+def _plan(plan, inputs, outputs, dims, recipe, per_output):
     m = inputs[0].meta
     kept = [d for d in range(len(m.shape)) if d not in dims]
     kept_sizes, (kept_strides,) = shapes.collapse([m.shape[d] for d in kept], [[m.strides[d] for d in kept]])
@@ -28,7 +35,7 @@ def plan_reduce(plan, inputs, outputs, dims, recipe, per_output=()) -> None:
     count = shapes.numel(m.shape[d] for d in dims)
     if len(sizes) > 2 or any(x.meta.strides != m.strides or x.meta.offset != m.offset for x in inputs):
         copied = [_reduced_last(plan, x, kept, dims) for x in inputs]
-        return plan_reduce(plan, copied, outputs, tuple(range(len(kept), len(m.shape))), recipe, per_output)
+        return _plan(plan, copied, outputs, tuple(range(len(kept), len(m.shape))), recipe, per_output)
     if len(sizes) == 2:
         (n0, n1), (s0, s1) = sizes, strides
     else:
@@ -64,7 +71,6 @@ def _split(software, total, n0, n1):
 def _reduced_last(plan, x, kept, dims):
     """A copy of ``x`` with the reduced dims last and row-major."""
     from ..devices import meta
-    from .pointwise_plan import copy
     m, order = x.meta, [*kept, *dims]
     view = meta([m.shape[d] for d in order], m.dtype, m.device, tuple(m.strides[d] for d in order), m.offset)
     result = plan.temp(view.shape, m.dtype)
@@ -106,21 +112,23 @@ def _text(recipe, types, results, rank, lanes, second):
     inputs, per_output = ((), ()) if second else types
     fields, kept = _kept_text(rank)
     names = [("read", "x", recipe.a)] if second else [("read", f"x{k or ''}", d.wgsl) for k, d in enumerate(inputs)]
-    names += [("read", f"c{k}", d.wgsl) for k, d in enumerate(per_output)]
+    names += [("read", f"c{k}s", d.wgsl) for k, d in enumerate(per_output)]
     names += [("read_write", "y", recipe.a)] if results is None else [("read_write", f"y{k}", d.wgsl) for k, d in enumerate(results)]
     if second:
         take = "let b = x[at]; " + recipe.merge
     else:
         take = " ".join(f"let v{k or ''} = {element(d, f'x{k or str()}[at]')};" for k, d in enumerate(inputs)) + recipe.take
-    stores = "y[i] = a;" if results is None else " ".join(f"y{k}[i] = {_stored(text, d)};" for k, (text, d) in enumerate(zip(recipe.finish, results)))
+    stores = "y[i] = a;" if results is None else " ".join(f"y{k}[i] = {stored(text, d)};" for k, (text, d) in enumerate(zip(recipe.finish, results)))
     f16 = any(d.wgsl == "f16" for d in (*inputs, *per_output, *(results or ())))
     return "\n".join([
         "enable f16;" if f16 else "", kernels.source("prelude"), recipe.struct, f"alias A = {recipe.a};", f"const LANES = {lanes}u;",
-        *[f"@group(0) @binding({k}) var<storage, {access}> {name}: array<{stored}>;" for k, (access, name, stored) in enumerate(names)],
-        kernels.source("reduce").replace("KEPT_FIELDS", fields), kept, f"fn prepare(o: u32) {{ {'' if second else recipe.prepare} }}",
+        *[f"@group(0) @binding({k}) var<storage, {access}> {name}: array<{held}>;" for k, (access, name, held) in enumerate(names)],
+        kernels.source("reduce").replace("KEPT_FIELDS", fields), kept, *[f"var<private> c{k}: f32;" for k in range(len(per_output))],
+        f"fn prepare(o: u32) {{ {' '.join(f'c{k} = f32(c{k}s[o]);' for k in range(len(per_output)))} }}",
         f"fn start() -> A {{ {recipe.start} }}", f"fn take(a: A, at: u32, r: u32) -> A {{ {take} }}", f"fn merge(a: A, b: A) -> A {{ {recipe.merge} }}",
         f"fn store(i: u32, a: A) {{ let n = p.start; {stores} }}", kernels.source("reduce_groups" if lanes > 1 else "reduce_threads")])
 
 
-def _stored(text, dtype):
-    return f"select(0u, 1u, {text})" if dtype.name == "bool" else f"{dtype.wgsl}({text})"
+def stored(text, dtype):
+    """The result of a recipe as an element of ``dtype``."""
+    return store_expression(dtype, Code(None, dtype.compute, f"{dtype.compute}({text})"))

@@ -68,9 +68,10 @@ class Op:
     pointwise = False
     overwrites = False  # True: writes all of its output and may do so to a tensor that has a history
     scalars: tuple = ()
+    parts = None        # like run, but made of plan_reduce and plan_part, which the compiler fuses
 
-    def __init__(self, name, shape, run, reference, grad=None, scalars=(), bench=()):
-        self.name, self.shape, self.run, self.reference = name, shape, run, reference
+    def __init__(self, name, shape, run, reference, grad=None, scalars=(), bench=(), parts=None):
+        self.name, self.shape, self.run, self.reference, self.parts = name, shape, run, reference, parts
         self.scalars, self.bench = tuple(scalars), bench
         self.rules = _rules(self, grad or {})
         OPS[name] = self

@@ -3,9 +3,9 @@
 // Prepended (ops/gemm.py): alias ACC (f32 or i32), ACC4; const ROWS, K1, K2; struct Params; fn mad(a, b4, c4); per side, a (rows) and b (columns),
 // with A_AT and B_AT as its address type (i32, or vec3 of address, y and x where borders are tested):
 //   a_row(batch, row) -> A_AT where a row starts; a_step(k0, k1, k2) -> A_AT what a step along the sum adds; a_load(at: A_AT) -> ACC
-// and for the result y_row(split, batch, row), y_col(col), bias_row, bias_col -> i32, put(at, bias_at, value).
+// and for the result y_row(batch, row), y_col(col), bias_row, bias_col -> i32, put(split, at, bias_at, value).
 // The sum runs over k0 < outer / K1, k1 < K1, k2 < K2; the outer pairs (k0, k1) are cut into `splits` chunks of `chunk`. With several splits
-// put() keeps partial sums, which gemm_sum.wgsl adds in order, so that results do not depend on scheduling.
+// put() keeps partial sums, which a reduction adds in order, so that results do not depend on scheduling.
 // Grid: threads = splits * batches * row_tiles * col_tiles, 64 per group; col_tiles counts 4 for every 16 columns.
 // Best on a software adapter, and on hardware for single rows (depthwise convolution). Limits: indices below 2^31.
 @compute @workgroup_size(64) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
@@ -103,10 +103,10 @@
 }
 fn put_row(part: u32, row: u32, col: u32, at: vec4<i32>, bias_at: vec4<i32>, c: ACC4) {
   if (row >= p.rows) { return; }
-  let start = y_row(part / p.batches, part % p.batches, row);
-  let bias_start = bias_row(part / p.batches, part % p.batches, row);
-  if (col < p.cols) { put(start + at.x, bias_start + bias_at.x, c.x); }
-  if (col + 4u < p.cols) { put(start + at.y, bias_start + bias_at.y, c.y); }
-  if (col + 8u < p.cols) { put(start + at.z, bias_start + bias_at.z, c.z); }
-  if (col + 12u < p.cols) { put(start + at.w, bias_start + bias_at.w, c.w); }
+  let start = y_row(part % p.batches, row);
+  let bias_start = bias_row(part % p.batches, row);
+  if (col < p.cols) { put(part / p.batches, start + at.x, bias_start + bias_at.x, c.x); }
+  if (col + 4u < p.cols) { put(part / p.batches, start + at.y, bias_start + bias_at.y, c.y); }
+  if (col + 8u < p.cols) { put(part / p.batches, start + at.z, bias_start + bias_at.z, c.z); }
+  if (col + 12u < p.cols) { put(part / p.batches, start + at.w, bias_start + bias_at.w, c.w); }
 }

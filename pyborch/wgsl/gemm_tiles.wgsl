@@ -61,11 +61,11 @@ fn b_r(lid: u32, n: u32) -> u32 { if (B_FAST) { return (lid + n * 256u) / DEPTH;
   for (var m = 0u; m < TR; m++) {
     let row = first_row + ty + m * 16u;
     if (row < p.rows) {
-      let start = y_row(split, batch, row);
-      let bias_start = bias_row(split, batch, row);
+      let start = y_row(batch, row);
+      let bias_start = bias_row(batch, row);
       for (var n = 0u; n < TC; n++) {
         let col = first_col + tx + n * 16u;
-        if (col < p.cols) { put(start + y_col(col), bias_start + bias_col(col), c[m][n]); }
+        if (col < p.cols) { put(split, start + y_col(col), bias_start + bias_col(col), c[m][n]); }
       }
     }
   }

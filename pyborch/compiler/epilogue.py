@@ -1,0 +1,71 @@
+"""A product and the elementwise nodes that follow it, as one kernel: they run where the product stores an element."""
+from __future__ import annotations
+
+from .. import kernels
+from ..ops import gemm
+from ..ops.formula import Code
+from ..ops.pointwise_plan import store_expression
+from .generate import Body, Scope
+
+
+class _Named:
+    """An operand of the kernel that is not the product's own."""
+    __slots__ = ("meta", "slot")
+
+    def __init__(self, dtype, slot):
+        self.meta, self.slot = _Typed(dtype), slot
+
+
+class _Typed:
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+
+class Epilogue(gemm.Result):
+    """A Result whose put() goes on with a group's nodes; it stores what others need."""
+    __slots__ = ("body", "node", "extra_in", "extra_out")
+
+    def __init__(self, result, body, node):
+        super().__init__(result.operand, dict(result.fields), result.row, result.col, result.bias, result.bias_row, result.bias_col)
+        self.body, self.node = body, node
+        own = dict(zip([a.value for a in node.reads], ("a", "b", "bias")))
+        body.names.update(own)
+        others = [v for v in body.values if v not in own]
+        self.extra_in = [v for v in others if v not in body.written]
+        self.extra_out = [v for v in others if v in body.written]
+
+    def inputs(self):
+        return super().inputs() + [(self.body.names[v], _Named(self.body.graph.dtypes[v], v)) for v in self.extra_in]
+
+    def outputs(self):
+        return [(self.body.names[v], _Named(self.body.graph.dtypes[v], v)) for v in self.extra_out]
+
+    def text(self, acc):
+        return kernels.source("pointwise_functions") + "\n" + super().text(acc)
+
+    def put(self, acc):
+        body, scope, dtype = self.body, Scope("v"), self.operand.meta.dtype
+        scope.lines.append("let i = u32(at - p.y_offset);")
+        scope.lines.append(f"let product = {self.value(acc)};")
+        body.local[(self.node, 0)] = scope.let(dtype.wgsl, store_expression(dtype, Code(scope, dtype.compute, "product"))).text
+        stores = [body.store(scope, node, k, a, "i") for node, k, a in body.escaping]
+        self.fields.update(zip(body.fields(), body.words()))
+        return "\n".join(scope.lines + stores)
+
+
+def product(graph, group):
+    """(Step, values, scalars) of a product with an epilogue."""
+    node = group.nodes[0]
+    variant, size, a, b, result = node.detail
+    body = Body(graph, group)
+    fused = Epilogue(result, body, node)
+    plan = kernels.Plan.__new__(kernels.Plan)
+    plan.steps = []
+    gemm.dispatch(plan, variant, 1, size, a, b, fused)
+    step = plan.steps[0]
+    slot = {o.slot: access.value for o, access in zip((a.operand, b.operand, *([] if result.bias is None else [result.bias])), node.reads)}
+    count = 2 + (result.bias is not None)
+    values = [slot[s] for s in step.slots[:count]] + list(step.slots[count:])
+    return kernels.Step(step.kernel, tuple(range(len(values))), step.words, step.groups), values, [v for v, _ in body.live]

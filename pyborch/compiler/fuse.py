@@ -1,0 +1,251 @@
+"""Which nodes become one kernel. A group is nodes that walk one space: elements, or rows with reductions, or a product's results."""
+from __future__ import annotations
+
+from .space import Rows, terms_of
+
+SHORT = 128          # reductions up to this length may be loops inside a thread
+NEAR = 200           # how far back a group that merely reads the same values may lie
+
+
+class Group:
+    """``kind``: "opaque", "points", "rows" or "product". ``numel`` of the space, ``rows`` its Rows. ``before`` is a bit set of groups."""
+    __slots__ = ("kind", "nodes", "numel", "rows", "index", "before", "writers", "readers", "levels", "shorts")
+
+    def __init__(self, kind, node, numel, rows=None):
+        self.kind, self.nodes, self.numel, self.rows, self.index, self.before = kind, [node], numel, rows, -1, 0
+        self.writers, self.readers = {}, {}
+        self.levels = {node: "row" if kind == "rows" and node.kind == "reduce" else "full"}
+        self.shorts = set()
+
+
+def shape_of(node):
+    """The shape of the space that a node walks: a reduction's input, else its output."""
+    return tuple((node.reads if node.kind == "reduce" else node.writes)[0].meta.shape)
+
+
+def numel_of(shape):
+    total = 1
+    for n in shape:
+        total *= n
+    return total
+
+
+class Fuser:
+    """Walks the nodes once; each joins a group that it can, or starts one."""
+
+    def __init__(self, graph, device):
+        self.graph, self.software = graph, device.software
+        self.limit = device.limits["maxStorageBuffersPerShaderStage"]
+        self.groups: list = []
+        self.group_of: dict = {}
+        self.last_write: dict = {}
+        self.last_reads: dict = {}
+
+    def run(self):
+        """The groups in an order that can be executed."""
+        for node in self.graph.nodes:
+            self._place(node)
+        return self._sorted()
+
+    # dependencies
+    def _needs(self, node):
+        """Groups that must run before the node: who wrote what it reads, and who used what it overwrites."""
+        found = set()
+        for a in node.reads:
+            if a.value in self.last_write:
+                found.add(self.last_write[a.value])
+        for a in node.writes:
+            if a.value in self.last_write:
+                found.add(self.last_write[a.value])
+            found.update(self.last_reads.get(a.value, ()))
+        for value in node.temps:
+            if value in self.last_write:
+                found.add(self.last_write[value])
+        return found
+
+    def _place(self, node):
+        needs = self._needs(node)
+        group = None
+        if node.kind in ("pointwise", "reduce"):
+            for candidate in self._candidates(node, needs):
+                if self._order_allows(candidate, needs) and self._join(candidate, node):
+                    group = candidate
+                    break
+        if group is None:
+            group = self._start(node)
+            group.index = len(self.groups)
+            self.groups.append(group)
+        self._after(group, needs)
+        self.group_of[node] = group
+        for a in node.reads:
+            self.last_reads.setdefault(a.value, set()).add(group)
+            group.readers.setdefault(a.value, []).append(a)
+        for a in node.writes:
+            self.last_write[a.value] = group
+            self.last_reads.pop(a.value, None)
+            group.writers[(a.value, a.state)] = (node, a)
+        for value in node.temps:
+            self.last_write[value] = group
+
+    def _candidates(self, node, needs):
+        producers = sorted((g for g in needs if g.kind != "opaque"), key=lambda g: -g.index)
+        others = {g for a in node.reads for g in self.last_reads.get(a.value, ()) if g.kind in ("points", "rows") and g not in needs}
+        return producers + sorted((g for g in others if len(self.groups) - g.index < NEAR), key=lambda g: -g.index)
+
+    def _order_allows(self, group, needs):
+        """No cycle: nothing that the node needs may itself need the group."""
+        bit = 1 << group.index
+        return not any(other is not group and other.before & bit for other in needs)
+
+    def _after(self, group, needs):
+        added = 0
+        for other in needs:
+            if other is not group:
+                added |= other.before | 1 << other.index
+        if added & ~group.before:
+            bit = 1 << group.index
+            group.before |= added
+            for g in self.groups:
+                if g.before & bit:
+                    g.before |= group.before
+
+    # joining
+    def _start(self, node):
+        if node.kind == "pointwise" and self._plain(node):
+            return Group("points", node, numel_of(shape_of(node)))
+        if node.kind == "reduce" and self._plain(node):
+            rows = self._rows(node)
+            if rows is not None and self._rows_pay(rows):
+                return Group("rows", node, rows.numel, rows)
+            if rows is not None and rows.count <= SHORT:
+                group = Group("points", node, rows.outputs)
+                group.shorts.add(node)
+                return group
+        if node.kind == "product":
+            return Group("product", node, node.writes[0].meta.numel)
+        return Group("opaque", node, 0)
+
+    @staticmethod
+    def _plain(node):
+        """Whether every result is row-major."""
+        return all(a.meta.contiguous for a in node.writes)
+
+    @staticmethod
+    def _rows(node):
+        dims = node.detail[0]
+        found = Rows(shape_of(node), dims)
+        return found if found.count > 1 and found.outputs and len(found.reduced) <= 2 else None
+
+    def _rows_pay(self, rows):
+        """Whether a row for each thread or workgroup keeps the device busy."""
+        if self.software:
+            return rows.count <= 4096 or rows.outputs >= 8
+        return rows.count <= 16384 or rows.outputs >= 32 and rows.count <= 1 << 18
+
+    def _join(self, group, node):
+        """Take the node into the group if it fits; the group is unchanged if not."""
+        if group.kind == "opaque" or not self._plain(node):
+            return False
+        for level, rows in self._levels(group, node):
+            if self._fits(group, node, level, rows):
+                group.nodes.append(node)
+                group.levels[node] = "row" if level == "reduce" else level
+                if level == "short":
+                    group.levels[node] = "full"
+                    group.shorts.add(node)
+                if rows is not None:
+                    group.kind, group.rows = "rows", rows
+                return True
+        return False
+
+    def _levels(self, group, node):
+        """[(level, rows)] in which the node could take part: "full", "row", "reduce" or "short"."""
+        numel = numel_of(shape_of(node))
+        if node.kind == "pointwise":
+            if numel == group.numel:
+                return [("full", None)]
+            return [("row", None)] if group.kind == "rows" and numel == group.rows.outputs else []
+        rows = self._rows(node)
+        if rows is None or group.kind == "product":
+            return []
+        found = []
+        if numel == group.numel and self._rows_pay(rows):
+            if group.kind == "points":
+                found.append(("reduce", rows))
+            elif group.rows.key() == rows.key():
+                found.append(("reduce", None))
+        if rows.outputs == group.numel and rows.count <= SHORT:
+            found.append(("short", None))
+        return found
+
+    def _fits(self, group, node, level, rows):
+        rows = rows or group.rows
+        for a in node.reads:
+            made = group.writers.get((a.value, a.state))
+            if made is None:
+                continue
+            if level == "short" or not self._flows(group, rows, node, level, made, a):
+                return False
+        return self._writes_fit(group, node, level, rows) and self._bindings_fit(group, node)
+
+    def _flows(self, group, rows, node, level, made, a):
+        """Whether the value that a node of the group has just made reaches the reader in the same thread or row."""
+        maker, written = made
+        terms = terms_of(a.meta, shape_of(node)) if level != "reduce" or a in node.reads[:node.detail[2]] else None
+        if a.meta.dtype is not written.meta.dtype:
+            return False
+        if terms is None:                                    # a per-output operand of a reduction
+            return group.levels[maker] == "row" and a.meta.contiguous and a.meta.offset == written.meta.offset
+        if level == "row":
+            return group.levels[maker] == "row" and terms.linear and terms.offset == written.meta.offset
+        if group.levels[maker] == "full":
+            return terms.linear and terms.offset == written.meta.offset
+        along = rows.row_terms(terms)
+        return along is not None and along.linear and along.offset == written.meta.offset
+
+    def _writes_fit(self, group, node, level, rows):
+        """In-place results: everything in the group that touches the memory must do so at the same element in the same thread."""
+        for a in node.writes:
+            if group.kind == "product" and any(b.value == a.value for b in group.nodes[0].reads):
+                return False
+            if level == "reduce" and (a.value in group.readers or any(v == a.value for v, _ in group.writers)):
+                return False
+            mine = [b for b in node.reads if b.value == a.value]
+            for b in [*group.readers.get(a.value, ()), *mine, *[w for (v, _), (_, w) in group.writers.items() if v == a.value]]:
+                if not (b.meta.contiguous and b.meta.offset == a.meta.offset and b.meta.numel == a.meta.numel):
+                    return False
+            if level == "row" and any(group.levels[n] == "full" for n in group.nodes for b in n.reads if b.value == a.value):
+                return False
+        return not any(v == a.value and state != a.state for a in node.reads for v, state in group.writers)
+
+    def _bindings_fit(self, group, node):
+        return len(bindings(self.graph, [*group.nodes, node])) <= self.limit
+
+    # order
+    def _sorted(self):
+        done, order = 0, []
+        waiting = list(self.groups)
+        while waiting:
+            ready = [g for g in waiting if not g.before & ~done]
+            group = min(ready, key=lambda g: g.nodes[0].index)
+            order.append(group)
+            done |= 1 << group.index
+            waiting.remove(group)
+        return order
+
+
+def bindings(graph, nodes):
+    """The values that a kernel of ``nodes`` binds: read from outside, or written for others."""
+    inside = set(nodes)
+    made = {(a.value, a.state) for node in nodes for a in node.writes}
+    found = dict.fromkeys(a.value for node in nodes for a in node.reads if (a.value, a.state) not in made)
+    found.update(dict.fromkeys(key[0] for key in made if escapes(graph, key, inside)))
+    return list(found)
+
+
+def escapes(graph, key, inside):
+    """Whether someone outside reads this state of a value, or it outlives the step."""
+    value, state = key
+    if value in graph.kept and graph.last.get(value) == state:
+        return True
+    return any(n not in inside for n in graph.readers.get(key, ()))

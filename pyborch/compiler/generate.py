@@ -1,0 +1,238 @@
+"""WGSL of a fused group: elements, rows with reductions, or what follows a product."""
+from __future__ import annotations
+
+import re
+
+from .. import kernels
+from ..autograd import Live
+from ..ops.formula import Builder, Code, CodeMath, literal
+from ..ops.pointwise_plan import literal_of, load_expression, store_expression
+from ..ops.reduce_plan import element, stored
+from .fuse import bindings, escapes, shape_of
+from .space import Rows, terms_of
+
+GROUP = 256
+_kernels: dict = {}
+KERNEL_LIMIT = 1024
+
+
+class Scope(Builder):
+    """Lines of one block, with names that no other block uses."""
+
+    def __init__(self, prefix):
+        super().__init__()
+        self.prefix, self.values = prefix, {}
+
+    def let(self, type, text):
+        key = (type, text)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Code(self, type, f"{self.prefix}{len(self.known)}")
+            self.lines.append(f"let {found.text}: {type} = {text};")
+        return found
+
+
+class Body:
+    """Emits the values of a group on demand: a value is made in the scope where it is first needed, from its node or its buffer."""
+
+    def __init__(self, graph, group):
+        self.graph, self.group = graph, group
+        self.inside = set(group.nodes)
+        self.values = bindings(graph, group.nodes)
+        self.names = {v: f"t{k}" for k, v in enumerate(self.values)}
+        self.maker = {(a.value, a.state): (node, k) for node in group.nodes for k, a in enumerate(node.writes)}
+        self.escaping = [(node, k, a) for node in group.nodes for k, a in enumerate(node.writes) if escapes(graph, (a.value, a.state), self.inside)]
+        self.written = {a.value for _, _, a in self.escaping}
+        self.live: list = []
+        self.functions: list = []
+        self.declared: set = set()
+        self.local: dict = {}        # (node, output) -> stored text that is in every scope (a product's element)
+
+    # values; each is the text of what a buffer would hold
+    def output(self, scope, node, k):
+        """The stored form of a node's k-th result in ``scope``."""
+        found = self.local.get((node, k)) or scope.values.get((node, k))
+        if found is None:
+            self.evaluate(scope, node)
+            found = self.local.get((node, k)) or scope.values[(node, k)]
+        return found
+
+    def evaluate(self, scope, node):
+        if node in self.group.shorts:
+            return self.short(scope, node)
+        plan, op, kinds, params = node.detail
+        types = op.load_types([a.meta.dtype for a in node.reads], plan)
+        loads = [scope.let(t, load_expression(a.meta.dtype, self.read(scope, node, a), t)) for a, t in zip(node.reads, types)]
+        scalars = [self.scalar(scope, node.scalars[i], kind) for i, kind in enumerate(kinds)]
+        tensors, numbers = iter(loads), iter(scalars)
+        args = [next(tensors) if is_tensor else next(numbers) for is_tensor in plan.layout]
+        results = op.evaluate(CodeMath(op.table, scope), args, {**params, **dict(zip(plan.scalar_names, numbers))})
+        for k, (a, result) in enumerate(zip(node.writes, results)):
+            dtype = a.meta.dtype
+            if not isinstance(result, Code):
+                result = Code(scope, dtype.compute, literal_of(result, dtype))
+            scope.values[(node, k)] = scope.let(dtype.wgsl, store_expression(dtype, result)).text
+        return None
+
+    def scalar(self, scope, value, kind):
+        if isinstance(value, Live):
+            if not any(value is other for other, _ in self.live):
+                self.live.append((value, kind))
+            index = next(i for i, (other, _) in enumerate(self.live) if other is value)
+            text = f"p.live{index}"
+            return Code(scope, kind, f"({text} != 0u)" if kind == "bool" else text)
+        return Code(scope, kind, literal(value, kind))
+
+    def read(self, scope, node, a):
+        """The stored form of what a node reads."""
+        made = self.maker.get((a.value, a.state))
+        if made is not None and made[0] is not node:
+            return self.passed(scope, *made)
+        return self.load(scope, a, terms_of(a.meta, shape_of(node)))
+
+    def passed(self, scope, maker, k):
+        return self.output(scope, maker, k)
+
+    def load(self, scope, a, terms):
+        return scope.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(scope, terms)}]").text
+
+    def address(self, scope, terms, index="i"):
+        parts = []
+        for inner, size, stride in terms.terms:
+            text = index
+            if inner > 1:
+                text = scope.let("u32", f"({text} / {inner}u)").text
+            if inner * size < terms.numel:
+                text = scope.let("u32", f"({text} % {size}u)").text
+            parts.append(text if stride == 1 else f"{text} * {stride}u")
+        if terms.offset or not parts:
+            parts.insert(0, f"{terms.offset}u")
+        return " + ".join(parts)
+
+    def short(self, scope, node, index="i"):
+        """A reduction as a loop inside the thread."""
+        take, names = self.reducer(node), self.graph_name(node)
+        rows = Rows(shape_of(node), node.detail[0])
+        inner = Scope(f"{scope.prefix}{names}_")
+        inner.lines.append(f"let at = {self.element_index(rows, index)};")
+        args = self.reduce_arguments(inner, node, "at", rows)
+        scope.lines.append(f"var {scope.prefix}a{names} = start_{names}();")
+        scope.lines.append(f"for (var r = 0u; r < {rows.count}u; r++) {{ {' '.join(inner.lines)} "
+                           f"{scope.prefix}a{names} = {take}({scope.prefix}a{names}, {', '.join(args)}); }}")
+        self.finish(scope, node, f"{scope.prefix}a{names}")
+
+    @staticmethod
+    def element_index(rows, output):
+        """WGSL of the space's index of element r of a row."""
+        parts, inner = [], 1
+        for n, step in reversed(rows.kept):
+            text = output if inner == 1 else f"{output} / {inner}u"
+            parts.append(f"({text}) % {n}u * {step}u" if inner * n < rows.outputs else f"({text}) * {step}u")
+            inner *= n
+        inner = 1
+        for n, step in reversed(rows.reduced):
+            text = "r" if inner == 1 else f"r / {inner}u"
+            parts.append(f"({text}) % {n}u * {step}u" if inner * n < rows.count else f"({text}) * {step}u")
+            inner *= n
+        return " + ".join(parts)
+
+    # reductions
+    def graph_name(self, node):
+        return str(self.group.nodes.index(node))
+
+    def reducer(self, node):
+        """Declare the functions of a node's recipe; returns the name of take()."""
+        n, (_, recipe, inputs) = self.graph_name(node), node.detail
+        if node in self.declared:
+            return f"take_{n}"
+        self.declared.add(node)
+        rename = lambda text: re.sub(r"\bmerge\(", f"merge_{n}(", text)  # noqa: E731
+        if recipe.struct and recipe.struct not in self.functions:
+            self.functions.append(recipe.struct)
+        types = [self.element_type(a.meta.dtype) for a in node.reads[:inputs]]
+        parameters = "".join(f", v{k or ''}: {t}" for k, t in enumerate(types)) + "".join(f", c{k}: f32" for k in range(len(node.reads) - inputs))
+        self.functions += [f"fn start_{n}() -> {recipe.a} {{ {recipe.start} }}", f"fn merge_{n}(a: {recipe.a}, b: {recipe.a}) -> {recipe.a} {{ {rename(recipe.merge)} }}",
+                           f"fn take_{n}(a: {recipe.a}{parameters}, r: u32) -> {recipe.a} {{ {rename(recipe.take)} }}"]
+        for k, a in enumerate(node.writes):
+            count = f"let n = {Rows(shape_of(node), node.detail[0]).count}u;"
+            self.functions.append(f"fn finish_{n}_{k}(a: {recipe.a}) -> {a.meta.dtype.wgsl} {{ {count} return {stored(recipe.finish[k], a.meta.dtype)}; }}")
+        return f"take_{n}"
+
+    @staticmethod
+    def element_type(dtype):
+        return "bool" if dtype.name == "bool" else "f32" if dtype.kind == "f" else dtype.wgsl
+
+    def reduce_arguments(self, scope, node, index, rows):
+        """The arguments of take() for the element at ``index`` in the space, r-th of its row."""
+        inputs = node.detail[2]
+        args = []
+        for a in node.reads[:inputs]:
+            if (a.value, a.state) in self.maker:
+                text = self.read(scope, node, a)
+            else:
+                text = f"{self.names[a.value]}[{self.address(scope, terms_of(a.meta, shape_of(node)), index)}]"
+            args.append(scope.let(self.element_type(a.meta.dtype), element(a.meta.dtype, text)).text)
+        return [*args, *self.per_output(scope, node), "r"]
+
+    def per_output(self, scope, node):
+        return [f"f32({self.names[a.value]}[{a.meta.offset}u + i])" for a in node.reads[node.detail[2]:]]
+
+    def finish(self, scope, node, accumulator):
+        n = self.graph_name(node)
+        for k, a in enumerate(node.writes):
+            scope.values[(node, k)] = scope.let(a.meta.dtype.wgsl, f"finish_{n}_{k}({accumulator})").text
+
+    # text
+    def store(self, scope, node, k, a, index):
+        at = f"{a.meta.offset}u + {index}" if a.meta.offset else index
+        return f"{self.names[a.value]}[{at}] = {self.output(scope, node, k)};"
+
+    def header(self):
+        dtypes = [self.graph.dtypes[v] for v in self.values]
+        lines = ["enable f16;"] if any(d.wgsl == "f16" for d in dtypes) else []
+        lines += [kernels.source("prelude"), kernels.source("pointwise_functions")]
+        if self.live:
+            lines.append(f"struct Params {{ {', '.join(self.fields())} }}")
+        lines += [f"@group(0) @binding({k}) var<storage, {'read_write' if v in self.written else 'read'}> t{k}: array<{d.wgsl}>;"
+                  for k, (v, d) in enumerate(zip(self.values, dtypes))]
+        return lines + self.functions
+
+    def fields(self):
+        return [f"live{i}: {'u32' if kind == 'bool' else kind}" for i, (_, kind) in enumerate(self.live)]
+
+    def words(self):
+        return [kernels.Scalar(i, {"f32": "f", "i32": "i"}.get(kind, "u")) for i, (_, kind) in enumerate(self.live)]
+
+    def label(self):
+        return "+".join(dict.fromkeys(n.name for n in self.group.nodes))[:120]
+
+
+def points(graph, group):
+    """(Step, values, scalars) of a group of elementwise nodes: a thread per element."""
+    body, scope = Body(graph, group), Scope("v")
+    stores = [body.store(scope, node, k, a, "i") for node, k, a in body.escaping]
+    text = [*body.header(), _main(GROUP), f"  let i = group_index(wid, nwg) * {GROUP}u + lid;", f"  if (i >= {group.numel}u) {{ return; }}",
+            *("  " + line for line in scope.lines + stores), "}"]
+    return _step(body, text, -(-group.numel // GROUP))
+
+
+def _main(size):
+    return (f"@compute @workgroup_size({size}) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, "
+            "@builtin(local_invocation_index) lid: u32) {")
+
+
+def _step(body, text, groups):
+    kernel = kernel_of(body.label(), "\n".join(text))
+    step = kernels.Step(kernel, tuple(range(len(body.values))), tuple(body.words()), groups)
+    return step, body.values, [value for value, _ in body.live]
+
+
+def kernel_of(label, text):
+    """The kernel of a text; equal texts share one."""
+    found = _kernels.pop(text, None)
+    if found is None:
+        found = kernels.Kernel(label, text)
+        while len(_kernels) >= KERNEL_LIMIT:
+            del _kernels[next(iter(_kernels))]
+    _kernels[text] = found
+    return found

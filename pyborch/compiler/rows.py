@@ -1,0 +1,157 @@
+"""WGSL of a group with reductions: each row is walked once for every level of reductions that depend on one another."""
+from __future__ import annotations
+
+from .generate import Body, Scope, _main, _step
+from .space import Terms
+
+
+class RowsBody(Body):
+    """Values of elements live in the scope of a pass, values of rows in ``row``."""
+
+    def __init__(self, graph, group):
+        super().__init__(graph, group)
+        self.row, self.rows = Scope("w"), group.rows
+        self.saved: dict = {}        # (node, output) -> stored earlier by this thread, so it may be read again
+        self.depths: dict = {}
+
+    def is_row(self, node):
+        return self.group.levels[node] == "row"
+
+    def depth(self, node):
+        """How many reductions, one after the other, a node's value waits for."""
+        found = self.depths.get(node)
+        if found is None:
+            inputs = [self.maker[(a.value, a.state)][0] for a in node.reads if (a.value, a.state) in self.maker]
+            found = max((self.depth(n) for n in inputs if n is not node), default=0) + (self.is_row(node) and node.kind == "reduce")
+            self.depths[node] = found
+        return found
+
+    def output(self, scope, node, k):
+        if self.is_row(node) and scope is not self.row and (scope.prefix != "z" or (node, k) in self.row.values):
+            return super().output(self.row, node, k)
+        if (node, k) in self.saved and scope.prefix != self.saved[(node, k)][0]:
+            return scope.let(*self.saved[(node, k)][1:]).text
+        return super().output(scope, node, k)
+
+    def load(self, scope, a, terms):
+        along = self.rows.row_terms(terms) if terms.numel == self.rows.numel and scope.prefix[0] == "v" else None
+        if along is not None:
+            return self.row.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(self.row, along, 'o')}]").text
+        return scope.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(scope, terms, 'o' if scope.prefix[0] in 'wz' else 'i')}]").text
+
+    def per_output(self, scope, node):
+        texts = []
+        for a in node.reads[node.detail[2]:]:
+            made = self.maker.get((a.value, a.state))
+            text = self.output(self.row, *made) if made else self.load(self.row, a, Terms(a.meta.offset, ((1, self.rows.outputs, 1),), self.rows.outputs))
+            texts.append(f"f32({text})")
+        return texts
+
+    # passes
+    def plan_stores(self, passes):
+        """{pass: [(node, k, access)]} of results per element, and those per row. In-place results wait for the last pass."""
+        touched = {a.value for n in self.group.nodes for a in n.reads if (a.value, a.state) not in self.maker}
+        by_pass: dict = {}
+        rows = []
+        for node, k, a in self.escaping:
+            if self.is_row(node):
+                rows.append((node, k, a))
+                continue
+            at = passes if a.value in touched else self.depth(node) + 1
+            by_pass.setdefault(at, []).append((node, k, a))
+        return by_pass, rows
+
+    def reductions(self, level):
+        return [n for n in self.group.nodes if n.kind == "reduce" and self.is_row(n) and self.depth(n) == level]
+
+
+def rows(graph, group, device):
+    """(Step, values, scalars) of a group of rows."""
+    body = RowsBody(graph, group)
+    lanes, threads = _lanes(device, group.rows)
+    passes = max(body.depth(n) + (not body.is_row(n)) for n in group.nodes if body.is_row(n) or any(n is e[0] for e in body.escaping))
+    by_pass, row_stores = body.plan_stores(passes)
+    lines: list = []
+    for level in range(1, passes + 1):
+        lines += _pass(body, level, by_pass.get(level, []), lanes)
+    lines += body.row.lines
+    body.row.lines = []
+    lines += _row_stores(body, row_stores, lanes)
+    o = "group_index(wid, nwg)" if lanes > 1 else f"group_index(wid, nwg) * {threads}u + lid"
+    text = [*body.header(), *_trees(body, passes, lanes), _main(threads), f"  let o = {o};", f"  if (o >= {group.rows.outputs}u) {{ return; }}",
+            f"  let lane = {'lid' if lanes > 1 else '0u'};", *("  " + line for line in lines), "}"]
+    return _step(body, text, group.rows.outputs if lanes > 1 else -(-group.rows.outputs // threads))
+
+
+def _lanes(device, rows):
+    """(lanes for a row, threads of a workgroup)."""
+    if device.software or rows.count < 32:
+        return 1, 64 if not device.software or rows.outputs >= 1024 else 4
+    most = min(1024, device.limits["maxComputeInvocationsPerWorkgroup"], device.limits["maxComputeWorkgroupSizeX"])
+    lanes = 64
+    while lanes < most and rows.count > lanes * (4 if lanes < 256 else 16):
+        lanes *= 2
+    return lanes, lanes
+
+
+def _pass(body, level, stores, lanes):
+    """The lines of one walk along the row: reductions of ``level`` and the results that are ready."""
+    reductions = body.reductions(level)
+    if not reductions and not stores:
+        return []
+    scope = Scope(f"v{level}_")
+    lines, calls = [], []
+    for node in reductions:
+        take, n = body.reducer(node), body.graph_name(node)
+        args = body.reduce_arguments(scope, node, "i", body.rows)
+        calls.append(f"a{n} = {take}(a{n}, {', '.join(args)});")
+        lines.append(f"var a{n} = start_{n}();")
+    calls += [body.store(scope, node, k, a, "i") for node, k, a in stores]
+    for node, k, a in stores:
+        if node in body.group.shorts:
+            at = f"{a.meta.offset}u + i" if a.meta.offset else "i"
+            body.saved[(node, k)] = (scope.prefix, a.meta.dtype.wgsl, f"{body.names[a.value]}[{at}]")
+    lines = body.row.lines + lines
+    body.row.lines = []
+    lines += [f"for (var r = lane; r < {body.rows.count}u; r += {lanes}u) {{", f"  let i = {body.element_index(body.rows, 'o')};",
+              *("  " + line for line in scope.lines + calls), "}"]
+    if lanes > 1 and reductions:
+        lines += _join(body, reductions, lanes)
+    for node in reductions:
+        body.finish(body.row, node, f"a{body.graph_name(node)}")
+    return lines
+
+
+def _tree(body, reductions, node):
+    """The workgroup array of a reduction: by type and place, so that levels share them."""
+    kind = node.detail[1].a
+    place = [n for n in reductions if n.detail[1].a == kind].index(node)
+    return f"tree_{''.join(c for c in kind if c.isalnum())}_{place}"
+
+
+def _trees(body, passes, lanes):
+    found: dict = {}
+    for level in range(1, passes + 1):
+        reductions = body.reductions(level)
+        for node in reductions:
+            found[_tree(body, reductions, node)] = node.detail[1].a
+    return [f"var<workgroup> {name}: array<{kind}, {lanes}>;" for name, kind in found.items()] if lanes > 1 else []
+
+
+def _join(body, reductions, lanes):
+    """Lines that merge the lanes' accumulators."""
+    names = [(body.graph_name(n), _tree(body, reductions, n)) for n in reductions]
+    merges = " ".join(f"{t}[lid] = merge_{n}({t}[lid], {t}[lid + half]);" for n, t in names)
+    return [*[f"{t}[lid] = a{n};" for n, t in names], f"for (var half = {lanes // 2}u; half > 0u; half >>= 1u) {{ workgroupBarrier(); if (lid < half) {{ {merges} }} }}",
+            "workgroupBarrier();", *[f"a{n} = {t}[0];" for n, t in names], "workgroupBarrier();"]
+
+
+def _row_stores(body, stores, lanes):
+    if not stores:
+        return []
+    scope = Scope("z")
+    texts = [body.store(scope, node, k, a, "o") for node, k, a in stores]
+    lines = body.row.lines
+    body.row.lines = []
+    barrier = ["workgroupBarrier();"] if lanes > 1 else []
+    return [*lines, *barrier, "if (lane == 0u) {", *("  " + line for line in scope.lines + texts), "}"]
