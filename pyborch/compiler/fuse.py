@@ -115,7 +115,8 @@ class Fuser:
             return Group("points", node, numel_of(shape_of(node)))
         if node.kind == "reduce" and self._plain(node):
             rows = self._rows(node)
-            if rows is not None and self._rows_pay(rows):
+            leading = rows is not None and rows.reduced[0][1] == rows.outputs
+            if rows is not None and self._rows_pay(rows) and not (leading and rows.count <= SHORT):
                 return Group("rows", node, rows.numel, rows)
             if rows is not None and rows.count <= SHORT:
                 group = Group("points", node, rows.outputs)

@@ -47,6 +47,7 @@ class Graph:
         self.kinds = [v.kind for v in recorder.values]
         self.dtypes = [v.dtype for v in recorder.values]
         self.sizes = [v.numel for v in recorder.values]
+        self.recorded = len(self.sizes)      # later numbers are temporaries of op calls
         self.kept = set(kept) | {n for n, kind in enumerate(self.kinds) if kind != INTERNAL}
         self.nodes: list = []
         for call in recorder.calls:

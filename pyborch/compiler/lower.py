@@ -1,6 +1,7 @@
 """From the graph to dispatches: dead nodes dropped, nodes fused, kernels made."""
 from __future__ import annotations
 
+from . import flat
 from .epilogue import product
 from .fuse import Fuser
 from .generate import points
@@ -23,9 +24,13 @@ def simplified(graph: Graph) -> Graph:
 def lower(graph, device) -> list:
     """[(Step, values bound, scalars), ...] in order."""
     work: list = []
+    flat.flattened(graph, device.limits["maxStorageBufferBindingSize"])
     for group in Fuser(graph, device).run():
         if len(group.nodes) == 1:
             node = group.nodes[0]
+            if node.kind == "flat":
+                work.append(flat.lowered(node))
+                continue
             work += [(step, [node.slots[s] for s in step.slots], node.scalars) for step in node.steps]
         elif group.kind == "points":
             work.append(points(graph, group))

@@ -21,11 +21,13 @@ def _own(recorder, device, kept) -> dict:
 
 def for_steps(graph, lowered, recorder, device, kept):
     """([(step, storages, scalars), ...], {value: storage}) of lowered work."""
-    where = _own(recorder, device, kept)
+    where = _own(recorder, device, kept | graph.kept)
     spans: dict = {}
     for i, (_, values, _) in enumerate(lowered):
         for v in values:
-            if v not in where:
+            if type(v) is tuple:
+                where[v] = device.gather([where[n] for n in v])
+            elif v not in where:
                 spans[v] = (spans.get(v, (i, i))[0], i)
     for v, buffer in share(spans, {v: _words(graph, v) for v in spans}).items():
         where[v] = buffer

@@ -36,6 +36,7 @@ class Program:
             lowered = lower(self.graph, device)
             self.dispatches = len(lowered)
             work, self.where = plan.for_steps(self.graph, lowered, recorder, device, kept)
+        self.arenas = [a for n, a in self.where.items() if type(n) is tuple]
         self.kinds = [v.kind for v in recorder.values]
         self.grad_tensors = [(leaf, self._own_grad(recorder, g)) for leaf, g in self.grads]
         self.grads = None
@@ -61,6 +62,8 @@ class Program:
             for owner, key, tensor, storage in slots:
                 if owner.get(key) is not tensor or storage is not None and tensor.storage is not storage:
                     return False
+        if not all(arena.holds() for arena in self.arenas):
+            return False
         for leaf, g, storage in self.entry:
             now = leaf._grad
             if (now is None) is not (g is None) or g is not None and now.storage is not storage:

@@ -4,7 +4,7 @@
   const MAP_READ = 1, COPY_SRC = 4, COPY_DST = 8, UNIFORM = 64, STORAGE = 128, COMPUTE = 4;
   const RING_SLOT = 256, RING_SLOTS = 512;
   let device, queue, lost = null, immediateBytes = 0;
-  let buffers = [null], freeIds = [], kernels = [], plans = [], freePlans = [], programs = [], freePrograms = [];
+  let buffers = [null], starts = [0], slices = [null], freeIds = [], kernels = [], plans = [], freePlans = [], programs = [], freePrograms = [];
   let layouts = new Map(), pipelineLayouts = new Map();
   let encoder = null, pass = null, pending = 0, batch = [], errors = [], scopes = new Set(), staging = new Map();
   let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0;
@@ -70,15 +70,51 @@
       () => device.createBuffer({ size, usage: STORAGE | COPY_SRC | COPY_DST }));
     const id = freeIds.length ? freeIds.pop() : buffers.length;
     buffers[id] = buffer;
+    starts[id] = 0;
+    slices[id] = null;
     return id;
+  }
+
+  // Makes buffers parts of a new one, with what they hold; their ids stay. Returns the id of the whole.
+  // gather(total bytes, (id, offset, bytes)...)
+  function gather(total) {
+    const whole = createBuffer(total), arena = { buffer: buffers[whole], id: whole, parts: 0 }, old = [];
+    ready();
+    endPass();
+    for (let n = 1; n < arguments.length; n += 3) {
+      const id = arguments[n], offset = arguments[n + 1], bytes = arguments[n + 2];
+      encoder.copyBufferToBuffer(buffers[id], starts[id], arena.buffer, offset, bytes);
+      old.push([buffers[id], slices[id]]);
+      buffers[id] = arena.buffer;
+      starts[id] = offset;
+      slices[id] = { arena, bytes };
+      arena.parts++;
+    }
+    flush();
+    forgetGroups();
+    for (const [buffer, slice] of old) release(buffer, slice);
+    return whole;
+  }
+
+  function release(buffer, slice) {
+    if (!slice) buffer.destroy();
+    else if (--slice.arena.parts === 0) {
+      buffer.destroy();
+      buffers[slice.arena.id] = null;
+      freeIds.push(slice.arena.id);
+    }
+  }
+
+  function forgetGroups() {
+    for (const layout of layouts.values()) layout.groups.clear();
   }
 
   function destroyBuffer(id) {
     if (!buffers[id]) return;
     flush();
-    for (const layout of layouts.values()) layout.groups.clear();
-    buffers[id].destroy();
-    buffers[id] = null;
+    forgetGroups();
+    release(buffers[id], slices[id]);
+    buffers[id] = slices[id] = null;
     freeIds.push(id);
   }
 
@@ -91,7 +127,7 @@
       let data = view.data;
       if (kind !== "raw") data = widen(data, kind);
       else if (data.length % 4) { const padded = new Uint8Array((data.length + 3) & ~3); padded.set(data); data = padded; }
-      queue.writeBuffer(buffers[id], offset, data.buffer, data.byteOffset, data.byteLength);
+      queue.writeBuffer(buffers[id], starts[id] + offset, data.buffer, data.byteOffset, data.byteLength);
     } finally {
       view.release();
     }
@@ -136,7 +172,7 @@
     const target = idle.pop() || device.createBuffer({ size: capacity, usage: MAP_READ | COPY_DST });
     ready();
     endPass();
-    encoder.copyBufferToBuffer(buffers[id], offset, target, 0, copied);
+    encoder.copyBufferToBuffer(buffers[id], starts[id] + offset, target, 0, copied);
     pending++;
     flush();
     try {
@@ -175,7 +211,7 @@
     if (!found) {
       const entries = [...access].map((mode, binding) => ({
         binding, visibility: COMPUTE, buffer: { type: mode === "w" ? "storage" : "read-only-storage" } }));
-      found = { layout: device.createBindGroupLayout({ entries }), groups: new Map() };
+      found = { layout: device.createBindGroupLayout({ entries }), access, groups: new Map() };
       layouts.set(access, found);
     }
     return found;
@@ -206,12 +242,30 @@
     let group = bound.groups.get(key);
     if (!group) {
       if (bound.groups.size > 4096) bound.groups.clear();
-      const entries = new Array(n);
-      for (let i = 0; i < n; i++) entries[i] = { binding: i, resource: { buffer: buffers[ids[i]] } };
-      group = device.createBindGroup({ layout: bound.layout, entries });
+      const entries = new Array(n), copies = [];
+      for (let i = 0; i < n; i++) entries[i] = { binding: i, resource: resourceOf(bound.access, ids, i, copies) };
+      group = { group: device.createBindGroup({ layout: bound.layout, entries }), copies };
       bound.groups.set(key, group);
     }
-    return group;
+    if (group.copies.length) {
+      endPass();
+      for (const [from, to, bytes] of group.copies) encoder.copyBufferToBuffer(buffers[from], starts[from], to, 0, bytes);
+      openPass();
+    }
+    return group.group;
+  }
+
+  // WebGPU refuses to read and write one buffer in one dispatch, be it in different parts: then the part read is copied out.
+  function resourceOf(access, ids, i, copies) {
+    const id = ids[i], slice = slices[id];
+    if (!slice) return { buffer: buffers[id] };
+    const { bytes } = slice;
+    if (access[i] === "r" && ids.some((other, k) => access[k] === "w" && buffers[other] === buffers[id])) {
+      const buffer = device.createBuffer({ size: bytes, usage: STORAGE | COPY_DST });
+      copies.push([id, buffer, bytes]);
+      return { buffer };
+    }
+    return { buffer: buffers[id], offset: starts[id], size: bytes };
   }
 
   // Encoding
@@ -278,8 +332,9 @@
         if (s[i + 2] === 0) step.floats[s[i]] = arguments[first + s[i + 1]];
         else words[s[i]] = arguments[first + s[i + 1]];
       }
+      const group = groupOf(kernel.bound, ids);
       pass.setPipeline(kernel.pipeline);
-      pass.setBindGroup(0, groupOf(kernel.bound, ids));
+      pass.setBindGroup(0, group);
       if (kernel.immediate) pass.setImmediates(0, words);
       else if (kernel.paramBytes) {
         ringWords.set(words, slot * (RING_SLOT / 4));
@@ -341,20 +396,23 @@
     ready();
     if (inputs.length) endPass();
     for (let n = 0; n < inputs.length; n++) {
-      encoder.copyBufferToBuffer(buffers[arguments[1 + 2 * n]], arguments[2 + 2 * n], buffers[inputs[n][0]], 0, inputs[n][1]);
+      const id = arguments[1 + 2 * n], own = inputs[n][0];
+      encoder.copyBufferToBuffer(buffers[id], starts[id] + arguments[2 + 2 * n], buffers[own], starts[own], inputs[n][1]);
     }
     openPass();
     for (const step of current.steps) {
       const { kernel } = step;
+      const group = groupOf(kernel.bound, step.ids);
       pass.setPipeline(kernel.pipeline);
-      pass.setBindGroup(0, groupOf(kernel.bound, step.ids));
+      pass.setBindGroup(0, group);
       if (kernel.immediate) pass.setImmediates(0, step.words);
       else if (kernel.paramBytes) pass.setBindGroup(1, current.group, [step.offset]);
       pass.dispatchWorkgroups(step.x, step.y);
     }
     endPass();
     for (let n = 0; n < outputs.length; n++) {
-      encoder.copyBufferToBuffer(buffers[outputs[n][0]], 0, buffers[arguments[targets + 2 * n]], arguments[targets + 2 * n + 1], outputs[n][1]);
+      const own = outputs[n][0], id = arguments[targets + 2 * n];
+      encoder.copyBufferToBuffer(buffers[own], starts[own], buffers[id], starts[id] + arguments[targets + 2 * n + 1], outputs[n][1]);
     }
     batch.push(current);
     dispatches += current.steps.length;
@@ -371,6 +429,6 @@
     device.destroy();
   }
 
-  return { start, createBuffer, destroyBuffer, write, read, synchronize, kernel, plan, dropPlan, run, program, dropProgram, replay, flush,
+  return { start, createBuffer, destroyBuffer, gather, write, read, synchronize, kernel, plan, dropPlan, run, program, dropProgram, replay, flush,
            counters, destroy };
 })()

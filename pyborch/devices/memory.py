@@ -38,6 +38,11 @@ class Pool:
         self.count += 1
         return buffer
 
+    def retire(self, size) -> None:
+        """A buffer of this pool was destroyed by its owner."""
+        self.reserved_bytes -= size
+        self.count -= 1
+
     def idle_bytes(self) -> int:
         """Bytes of all free buffers."""
         return sum(size * len(idle) for size, idle in self._idle.items())

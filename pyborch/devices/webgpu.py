@@ -29,6 +29,18 @@ class GpuStorage(Storage):
         self.form.idle.append(self.buffer)
 
 
+class Arena:
+    """A buffer made of others; ``holds()`` while they still lie there."""
+    __slots__ = ("buffer", "members", "device")
+
+    def __init__(self, buffer, members, device):
+        self.buffer, self.members, self.device = buffer, members, device
+
+    def holds(self) -> bool:
+        homes = self.device.homes
+        return all(homes.get(buffer) == home for buffer, home in self.members)
+
+
 def _word(value, kind) -> int:
     """A number as the 32 bits that a shader reads."""
     return struct.unpack("<I", struct.pack("<f", value))[0] if kind == 0 else int(value) & 0xFFFFFFFF
@@ -64,6 +76,8 @@ class WebGpu(Backend):
         self.software = info["fallback"] or any(word in words.lower() for word in SOFTWARE)
         self.has_f16 = "shader-f16" in self.features
         self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer)
+        self.homes: dict = {}        # buffer -> (arena, offset, size of the arena, own size)
+        self._retired: list = []     # parts of arenas that no storage uses any more
         self._run, self._replay = bridge.run, bridge.replay
         self._kernel_text: dict = {}
         self.plan_count = 0
@@ -88,10 +102,34 @@ class WebGpu(Backend):
         return GpuStorage(form, form.idle.pop() if form.idle else self._new_buffer(form.size))
 
     def _new_buffer(self, size):
+        self._reap()
         try:
             return self.pool.create(size)
         except JsException as error:
             raise self._translate(error) from None
+
+    def _reap(self) -> None:
+        """Destroy parts of arenas that came free: they are no buffers for anything else."""
+        while self._retired:
+            buffer = self._retired.pop()
+            self.pool.retire(self.homes.pop(buffer)[3])
+            self.bridge.destroyBuffer(buffer)
+
+    def gather(self, storages) -> Arena:
+        """One buffer in which the storages lie one after the other, each in its size class; they move there unless they do already."""
+        self._reap()
+        places, total = [], 0
+        for s in storages:
+            places.append((total, s.form.size))
+            total += s.form.size
+        homes = [self.homes.get(s.buffer) for s in storages]
+        whole = homes[0][0] if homes[0] else None
+        if whole is None or homes != [(whole, offset, total, size) for offset, size in places]:
+            whole = self.bridge.gather(total, *[n for s, place in zip(storages, places) for n in (s.buffer, *place)])
+            for s, (offset, size) in zip(storages, places):
+                self.homes[s.buffer] = whole, offset, total, size
+                s.form = Form(self, s.form.dtype, s.form.numel, size, self._retired)
+        return Arena(whole, [(s.buffer, self.homes[s.buffer]) for s in storages], self)
 
     def write(self, storage, offset, data) -> None:
         """Copy bytes in the logical dtype to elements from ``offset`` on; OverflowError for int64 values outside int32."""
@@ -239,6 +277,7 @@ class WebGpu(Backend):
             raise self._translate(error) from None
 
     def stats(self) -> dict:
+        self._reap()
         return {**self.pool.stats(), **json.loads(self.bridge.counters())}
 
     def _translate(self, error) -> Exception:

@@ -1,0 +1,100 @@
+"""The same in-place update of many tensors (an optimizer's step) as one dispatch: their memory is gathered into arenas of one layout."""
+from __future__ import annotations
+
+from .. import devices
+from ..devices.memory import size_class
+from ..kernels import Operand, Plan
+from .graph import Graph, Node
+
+
+def flattened(graph: Graph, limit_bytes: int) -> Graph:
+    """The graph with alike updates of whole tensors joined, each where the last of them was."""
+    found: dict = {}
+    for node in graph.nodes:
+        key = _key(graph, node)
+        if key is not None:
+            found.setdefault(key, []).append(node)
+    for nodes in found.values():
+        for part in _within(_free(graph, nodes), limit_bytes):
+            if len(part) > 1:
+                _join(graph, part)
+    graph.number()
+    return graph
+
+
+def _key(graph, node):
+    """What alike updates have in common; None where the node is none."""
+    if node.kind != "pointwise" or not node.writes or node.detail[0] is not node.plan:
+        return None
+    plan, op, kinds, params = node.detail
+    accesses = [*node.reads, *node.writes]
+    numel = node.writes[0].meta.numel
+    for a in accesses:
+        whole = a.meta.contiguous and not a.meta.offset and a.meta.numel == numel == graph.sizes[a.value]
+        if not whole or a.meta.dtype.wgsl == "f16" or a.value >= graph.recorded:
+            return None
+    if any(graph.kinds[a.value] == "internal" and a.value not in graph.kept for a in node.reads):
+        return None
+    read = {a.value for a in node.reads}
+    if any(a.value not in read or graph.kinds[a.value] == "internal" or graph.last[a.value] != a.state for a in node.writes):
+        return None
+    scalars = tuple(s if isinstance(s, (int, float)) else id(s) for s in node.scalars)
+    return op, kinds, tuple(params.items()), plan.layout, scalars, tuple(a.meta.dtype for a in accesses), _pattern(accesses)
+
+
+def _pattern(accesses):
+    """Which accesses are of the same value."""
+    order: dict = {}
+    return tuple(order.setdefault(a.value, len(order)) for a in accesses)
+
+
+def _free(graph, nodes):
+    """Those that may run as late as the last one."""
+    last = nodes[-1].index
+    mine, seen, found = set(nodes), set(), []
+    for node in reversed(nodes):
+        reads, writes = {a.value for a in node.reads}, {a.value for a in node.writes}
+        between = (n for n in graph.nodes[node.index + 1:last] if n not in mine)
+        blocked = any(a.value in writes for n in between for a in (*n.reads, *n.writes)) or any(
+            a.value in reads for n in graph.nodes[node.index + 1:last] if n not in mine for a in n.writes)
+        if not blocked and not (reads | writes) & seen:
+            found.append(node)
+            seen |= reads | writes
+    return found[::-1]
+
+
+def _within(nodes, limit_bytes):
+    """Parts whose arenas stay within one binding."""
+    part: list = []
+    total = 0
+    for node in nodes:
+        size = size_class(node.writes[0].meta.numel * 4)
+        if part and total + size > limit_bytes:
+            yield part
+            part, total = [], 0
+        part.append(node)
+        total += size
+    yield part
+
+
+def _join(graph, nodes):
+    node = Node("flat", nodes[0].plan, [], nodes, nodes[0].slots, nodes[0].scalars)
+    for n in nodes:
+        node.reads += n.reads
+        node.writes += n.writes
+        graph.kept.update(a.value for a in n.reads)
+    gone = set(nodes[:-1])
+    graph.nodes = [node if n is nodes[-1] else n for n in graph.nodes if n not in gone]
+
+
+def lowered(node):
+    """(Step, columns of values, scalars): each column is an arena."""
+    members, plan = node.detail, node.plan
+    total = sum(size_class(n.writes[0].meta.numel * 4) for n in members) // 4
+    metas = [devices.meta((total,), m.dtype, m.device) for m in (*plan.inputs, *plan.outputs)]
+    split = len(plan.inputs)
+    whole = Plan(plan.op, tuple(metas[:split]), tuple(metas[split:]), plan.layout, plan.scalar_names, plan.params, plan.numbers, plan.aliases)
+    plan.op.run(whole, *[Operand(m, i) for i, m in enumerate(metas)], **plan.params)
+    step = whole.steps[0]
+    columns = [tuple(n.slots[s] for n in members) for s in range(plan.bound)]
+    return step, [columns[s] for s in step.slots], node.scalars
