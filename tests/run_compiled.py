@@ -11,7 +11,8 @@ from pyborch import nn
 from pyborch.nn import functional as F
 from pyborch.ops import registry
 
-SKIPPED = {"empty", "empty_like", "new_empty"}  # memory as it comes
+SKIPPED = {"empty", "empty_like", "new_empty",  # memory as it comes
+           "copy_"}  # changes its argument, which is made once here
 
 
 def flat(t):
@@ -185,14 +186,17 @@ def check_graphs(count, seed):
     failures = []
     for n in range(count):
         made = random.Random(seed + n)
+        torch.manual_seed(seed + n)
         step, arguments = random_graph(made)
         problem = ""
         try:
-            eager = [step(*[a.clone() for a in arguments]) for _ in range(1)][0]
+            eager = step(*[a.clone() for a in arguments])
+            shaken = step(*[a * (1 + 1e-6 * torch.randn_like(a)) for a in arguments])
             compiled = torch.compile(step)
             for _ in range(2):
                 found = compiled(*[a.clone() for a in arguments])
-            problem = next((p for a, b in zip(eager, found) if (p := differs(a, b, 1e-4))), "")
+            for a, b, c in zip(eager, found, shaken):  # what a change in the last digits does to a result bounds what rounding may do
+                problem = problem or differs(a, b, 1e-4 + 20 * (a - c).abs().max().item())
         except RuntimeError as error:
             problem = f"{type(error).__name__} {str(error)[:900]}"
         if problem:

@@ -1,9 +1,83 @@
-"""Scaled dot product attention, made of products and a softmax."""
+"""Scaled dot product attention: one kernel where no gradient is wanted, else made of products and a softmax."""
 from __future__ import annotations
 
 import math
 
-from .registry import FUNCTIONS, S, T, function
+from .. import kernels
+from .. import shape as shapes
+from ..autograd import apply, edge_of, is_grad_enabled
+from .matmul import upcast
+from .registry import FUNCTIONS, Op, S, T, function
+
+LARGEST = 128       # of a key or value in the kernel, by its workgroup memory
+
+
+def _attention_shape(q, k, v, mask, *, scale, causal):
+    batch, heads, queries, _ = q.shape
+    return (batch, queries, heads, v.shape[-1]), q.dtype
+
+
+def _attention_run(plan, q, k, v, mask, y, *, scale, causal):
+    batch, heads, queries, size = q.meta.shape
+    keys, wide = k.meta.shape[2], v.meta.shape[3]
+    names = [("read", n, o.meta.dtype.wgsl) for n, o in (("q", q), ("k", k), ("v", v))]
+    kind, fields, text = 0, [0] * 5, ""
+    if mask is not None:
+        kind = 1 if mask.meta.dtype.name == "bool" else 2
+        fields = [mask.meta.offset, *shapes.broadcast_strides(mask.meta.shape, mask.meta.strides, (batch, heads, queries, keys))]
+        names.append(("read", "masks", mask.meta.dtype.wgsl))
+        text = "fn mask_at(i: u32) -> f32 { return f32(masks[i]); }"
+    else:
+        text = "fn mask_at(i: u32) -> f32 { return 0.0; }"
+    names.append(("read_write", "y", y.meta.dtype.wgsl))
+    text += "".join(f"\n@group(0) @binding({n}) var<storage, {access}> {name}: array<{held}>;" for n, (access, name, held) in enumerate(names))
+    consts = {"E": size, "EV": wide, "MASK": kind, "CAUSAL": causal}
+    count = batch * heads * -(-queries // 16)
+    words = [queries, keys, heads, heads // k.meta.shape[1], count, float(scale)]
+    for o in (q, k, v):
+        words += [o.meta.offset, *o.meta.strides]
+    operands = [q, k, v, *([mask] if mask is not None else []), y]
+    plan.dispatch(kernels.load("attention", consts, {"T": y.meta.dtype.wgsl}, text), operands, [*words, *fields], count)
+
+
+def _attention_numpy(np, q, k, v, mask, *, scale, causal):
+    q, k, v = upcast(np, q, k, v)
+    repeats = q.shape[1] // k.shape[1]
+    k, v = np.repeat(k, repeats, 1), np.repeat(v, repeats, 1)
+    scores = np.matmul(q, k.swapaxes(-1, -2)) * np.asarray(scale, q.dtype)
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    top = scores.max(-1, keepdims=True)
+    e = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    total = e.sum(-1, keepdims=True)
+    return np.matmul(e / np.where(total == 0, 1, total), v).swapaxes(1, 2)
+
+
+ATTENTION = Op("attention", _attention_shape, _attention_run, _attention_numpy)
+
+
+def _fits_kernel(query, key, value, mask, dropout_p):
+    """Whether the kernel can take it: no gradients, no dropout, whole batches, small heads."""
+    tensors = [query, key, value, *([mask] if mask is not None else [])]
+    if dropout_p > 0.0 or is_grad_enabled() and any(edge_of(t) is not None for t in tensors):
+        return False
+    q, k, v = query.shape, key.shape, value.shape
+    plain = len(q) in (3, 4) and len(k) == len(v) == len(q) and q[:-3] == k[:-3] == v[:-3] and k[-3] == v[-3] and q[-3] % max(k[-3], 1) == 0
+    return (plain and q[-1] == k[-1] and k[-2] == v[-2] and 0 < q[-1] <= LARGEST and 0 < v[-1] <= LARGEST and query.meta.numel > 0 and key.meta.numel > 0
+            and len({t.meta.dtype for t in (query, key, value)}) == 1 and query.meta.dtype.kind == "f"
+            and (mask is None or len(mask.shape) <= 4 and (mask.dtype.name == "bool" or mask.dtype is query.dtype)))
+
+
+def _by_kernel(query, key, value, mask, scale, causal):
+    """The result over (batch, heads, length, size); three dims are heads of one batch."""
+    flat = len(query.shape) == 3
+    if flat:
+        query, key, value = (t.unsqueeze(0) for t in (query, key, value))
+    y = apply(ATTENTION, query, key, value, mask, scale=float(scale), causal=causal).transpose(1, 2)
+    return y.squeeze(0) if flat else y
+
 
 QKV = (T(1, 2, 3, 4), T(1, 2, 5, 4), T(1, 2, 5, 6))
 
@@ -30,11 +104,15 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     ``attn_mask``: bool (True may be seen) or added to the scores; a row that may see nothing gives zeros. ``scale`` is 1 / sqrt(E) unless
     given; ``enable_gqa`` repeats the heads of key and value (Vaswani et al. 2017).
     """
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if (enable_gqa or len(query.shape) > 2 and query.shape[-3] == key.shape[-3]) and not (is_causal and attn_mask is not None) and _fits_kernel(
+            query, key, value, attn_mask, dropout_p):
+        return _by_kernel(query, key, value, attn_mask, scale, bool(is_causal))
     if enable_gqa:
         repeats = query.shape[-3] // key.shape[-3]
         key, value = key.repeat_interleave(repeats, -3), value.repeat_interleave(repeats, -3)
     seen, added = _bias(query, key, attn_mask, is_causal)
-    scores = (query @ key.transpose(-2, -1)) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = (query @ key.transpose(-2, -1)) * scale
     if added is not None:
         scores = scores + added
     if seen is None:

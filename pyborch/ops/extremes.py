@@ -49,6 +49,11 @@ def _recipe(dtype, largest, which):
     return _recipes[key]
 
 
+def value_recipe(dtype, largest) -> Recipe:
+    """The recipe of a maximum or minimum."""
+    return _recipe(dtype, largest, "value")
+
+
 def _refuse_empty(name, x, dims):
     if shapes.numel(x.shape[d] for d in dims) == 0 and shapes.numel(n for d, n in enumerate(x.shape) if d not in dims):
         if len(dims) == len(x.shape):

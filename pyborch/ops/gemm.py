@@ -9,10 +9,9 @@ from __future__ import annotations
 from .. import dtypes, kernels
 from .formula import Code
 from .pointwise_plan import store_expression
-from .reduce_plan import Recipe, plan_reduce
+from .reduce_plan import SUMS, plan_reduce
 
 _built: dict = {}
-SUMS = {t: Recipe(t, 1, f"return {t}(0);", "return a + v;", "return a + b;", "a") for t in ("f32", "i32")}
 
 
 class Side:
@@ -136,7 +135,7 @@ def choose(device, size):
     outer, steps = size.steps[0] * size.steps[1], size.steps[0] * size.steps[1] * size.steps[2]
     if device.software:
         variant = ("threads", 8 if size.rows > 4 else 4 if size.rows > 1 else 1)
-        return variant, _splits(_groups(variant, size, 1), 8, outer, steps, 256)
+        return variant, _splits(_groups(variant, size, 1), 4, outer, steps, 256)
     if size.rows <= 2:
         variant = ("threads", 1)
         return variant, _splits(_groups(variant, size, 1), 256, outer, steps, 64)

@@ -3,23 +3,45 @@ from __future__ import annotations
 
 from .. import shape as shapes
 from ..autograd import apply, is_grad_enabled, no_grad
-from .reduce import _upcast
-from .reduce_plan import Recipe, plan_reduce
-from .registry import FUNCTIONS, OPS, Op, S, T, function, pointwise
+from .extremes import VAR_RECIPE
 from .pointwise_plan import plan_part
+from .reduce import _upcast
+from .reduce_plan import PRODUCTS, SQUARES, Recipe, plan_reduce
+from .registry import FUNCTIONS, OPS, Op, S, T, function, pointwise
 from .rows_plan import plan_rows
 
 
+pointwise("_norm_scale", lambda m, squares, *, n, eps: m.rsqrt(squares / n + eps), to="")
+pointwise("_norm_centered", lambda m, x, mean, scale: (x - mean) * scale, to="")
+pointwise("_norm_grad", lambda m, g, y, scale, sg, sgy, *, n: scale * (g - sg / n - y * (sgy / n)), to="")
+pointwise("_norm_grad_rms", lambda m, g, y, scale, sgy, *, n: scale * (g - y * (sgy / n)), to="")
+SUM_AND_PRODUCTS = Recipe("vec2<f32>", 2, "return vec2<f32>(0.0);", "return a + vec2<f32>(v, v * v1);", "return a + b;", ("a.x", "a.y"))
+
+
 # Rows: x (rows, n) -> (normalised, scale)
-def _rows_shape(x, *, center):
+def _rows_shape(x, *, center, eps):
     from ..dtypes import float32, float64
     return [(x.shape, x.dtype), ((x.shape[0], 1), float64 if x.dtype is float64 else float32)]
 
 
-def _rows_run(plan, x, y, scale, *, center):
+def _rows_run(plan, x, y, scale, *, center, eps):
     x = plan.contiguous(x)
     rows, n = x.meta.shape
-    plan_rows(plan, "normalize", rows, n, [x, y, scale], [n, x.meta.offset, plan.named("eps")], {"CENTER": center}, {"T": x.meta.dtype.wgsl})
+    plan_rows(plan, "normalize", rows, n, [x, y, scale], [n, x.meta.offset, float(eps)], {"CENTER": center}, {"T": x.meta.dtype.wgsl})
+
+
+def _rows_parts(plan, x, y, scale, *, center, eps):
+    params = {"n": float(x.meta.shape[1]), "eps": eps}
+    squares = plan.temp(scale.meta.shape, scale.meta.dtype)
+    if center:
+        mean = plan.temp(scale.meta.shape, scale.meta.dtype)
+        plan_reduce(plan, [x], [squares, mean], (1,), VAR_RECIPE)
+        plan_part(plan, OPS["_norm_scale"], [squares], [scale], params)
+        plan_part(plan, OPS["_norm_centered"], [x, mean, scale], [y], {})
+    else:
+        plan_reduce(plan, [x], [squares], (1,), SQUARES)
+        plan_part(plan, OPS["_norm_scale"], [squares], [scale], params)
+        plan_part(plan, OPS["mul"], [x, scale], [y], {})
 
 
 def _rows_numpy(np, x, *, center, eps):
@@ -53,13 +75,24 @@ def _rows_grad_run(plan, g, y, scale, out, *, center):
               {"G": g.meta.dtype.wgsl, "T": y.meta.dtype.wgsl})
 
 
+def _rows_grad_parts(plan, g, y, scale, out, *, center):
+    n = {"n": float(y.meta.shape[1])}
+    sums = [plan.temp(scale.meta.shape, scale.meta.dtype) for _ in range(1 + center)]
+    if center:
+        plan_reduce(plan, [g, y], sums, (1,), SUM_AND_PRODUCTS)
+        plan_part(plan, OPS["_norm_grad"], [g, y, scale, *sums], [out], n)
+    else:
+        plan_reduce(plan, [g, y], sums, (1,), PRODUCTS)
+        plan_part(plan, OPS["_norm_grad_rms"], [g, y, scale, *sums], [out], n)
+
+
 def _rows_grad_numpy(np, g, y, scale, *, center):
     inside = g - g.mean(1, keepdims=True) if center else g
     return scale * (inside - y * (g * y).mean(1, keepdims=True))
 
 
-ROWS_GRAD = Op("normalize_rows_grad", lambda g, y, scale, *, center: (g.shape, g.dtype), _rows_grad_run, _rows_grad_numpy)
-ROWS = Op("normalize_rows", _rows_shape, _rows_run, _rows_numpy, grad={"x": _rows_gradient}, scalars=("eps",))
+ROWS_GRAD = Op("normalize_rows_grad", lambda g, y, scale, *, center: (g.shape, g.dtype), _rows_grad_run, _rows_grad_numpy, parts=_rows_grad_parts)
+ROWS = Op("normalize_rows", _rows_shape, _rows_run, _rows_numpy, grad={"x": _rows_gradient}, parts=_rows_parts)
 
 
 def _normalized(x, rows, eps, center):
@@ -164,7 +197,6 @@ def _per_channel(plan, operand, rank):
 
 
 def _bn_run(plan, x, w, b, y, mean, m2, *, eps):
-    from .extremes import VAR_RECIPE
     rank = len(x.meta.shape)
     n = float(x.meta.numel // x.meta.shape[1])
     plan_reduce(plan, [x], [m2, mean], _others(rank), VAR_RECIPE)

@@ -19,6 +19,11 @@ class Recipe:
         self.finish = finish if isinstance(finish, tuple) else (finish,)
 
 
+SUMS = {t: Recipe(t, 1, f"return {t}(0);", "return a + v;", "return a + b;", "a") for t in ("f32", "i32")}
+SQUARES = Recipe("f32", 1, "return 0.0;", "return a + v * v;", "return a + b;", "a")
+PRODUCTS = Recipe("f32", 1, "return 0.0;", "return a + v * v1;", "return a + b;", "a")
+
+
 def plan_reduce(plan, inputs, outputs, dims, recipe, per_output=()) -> None:
     """Add the dispatches of reducing ``dims`` of ``inputs`` (of one shape) into row-major ``outputs``; ``per_output`` operands are
     row-major with an element per output."""

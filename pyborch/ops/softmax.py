@@ -1,12 +1,19 @@
 """softmax and log_softmax over any dim, each forward and backward one kernel."""
 from __future__ import annotations
 
+import math
+
 from .. import shape as shapes
 from ..autograd import apply
+from ..dtypes import float32
 from .arithmetic import cast
+from .extremes import value_recipe
+from .pointwise_plan import plan_part
 from .reduce import _as_dtype, _upcast
-from .registry import Op, S, T, function
+from .reduce_plan import PRODUCTS, SUMS, plan_reduce
+from .registry import OPS, Op, S, T, function, pointwise
 from .rows_plan import plan_rows
+
 
 
 def geometry(shape, dim):
@@ -33,6 +40,34 @@ def _backward(log):
     return run
 
 
+pointwise("_softmax_exp", lambda m, x, top: m.exp(x - top), to="")
+pointwise("_softmax_share", lambda m, e, total, top: m.where(m.isnan(top) | m.isinf(top), math.nan, e / total), to="")
+pointwise("_softmax_log", lambda m, x, total, top: m.where(m.isnan(top) | m.isinf(top), math.nan, x - top - m.log(total)), to="")
+pointwise("_softmax_back", lambda m, g, y, s: y * (g - s), to="")
+pointwise("_log_softmax_back", lambda m, g, y, s: g - m.exp(y) * s, to="")
+
+
+def _forward_parts(log):
+    def parts(plan, x, y, *, dim):
+        shape = tuple(1 if d == dim else n for d, n in enumerate(x.meta.shape))
+        top, total, e = plan.temp(shape, float32), plan.temp(shape, float32), plan.temp(x.meta.shape, float32)
+        dims = (dim,) if shape else ()
+        plan_reduce(plan, [x], [top], dims, value_recipe(float32, True))
+        plan_part(plan, OPS["_softmax_exp"], [x, top], [e], {})
+        plan_reduce(plan, [e], [total], dims, SUMS["f32"])
+        plan_part(plan, OPS["_softmax_log" if log else "_softmax_share"], [x if log else e, total, top], [y], {})
+    return parts
+
+
+def _backward_parts(log):
+    def parts(plan, g, y, out, *, dim):
+        s = plan.temp(tuple(1 if d == dim else n for d, n in enumerate(y.meta.shape)), float32)
+        dims = (dim,) if y.meta.shape else ()
+        plan_reduce(plan, [g] if log else [g, y], [s], dims, SUMS["f32"] if log else PRODUCTS)
+        plan_part(plan, OPS["_log_softmax_back" if log else "_softmax_back"], [g, y, s], [out], {})
+    return parts
+
+
 def _softmax_numpy(np, x, *, dim):
     x = _upcast(np, x)
     e = np.exp(x - x.max(dim, keepdims=True)) if x.size else x
@@ -53,9 +88,11 @@ def _same(x, *, dim):
 
 SOFTMAX_GRAD = Op("softmax_grad", lambda g, y, *, dim: (g.shape, g.dtype), _backward(False),
                   lambda np, g, y, *, dim: y * (g - (g * y).sum(dim, keepdims=True)),
+                  parts=_backward_parts(False),
                   grad={("g", "y"): lambda gs, tensors, dim: _softmax_second(gs[0], tensors[0], tensors[1], dim)})
 LOG_SOFTMAX_GRAD = Op("log_softmax_grad", lambda g, y, *, dim: (g.shape, g.dtype), _backward(True),
                       lambda np, g, y, *, dim: g - np.exp(y) * g.sum(dim, keepdims=True),
+                      parts=_backward_parts(True),
                       grad={("g", "y"): lambda gs, tensors, dim: _log_softmax_second(gs[0], tensors[0], tensors[1], dim)})
 
 
@@ -75,8 +112,9 @@ def _log_softmax_second(h, g, y, dim):
     return h - (h * e).sum(dim, keepdim=True), -h * e * g.sum(dim, keepdim=True)
 
 
-SOFTMAX = Op("softmax", _same, _forward(False), _softmax_numpy, grad={"x": lambda g, y, dim: softmax_gradient(g, y, dim)})
-LOG_SOFTMAX = Op("log_softmax", _same, _forward(True), _log_softmax_numpy, grad={"x": lambda g, y, dim: apply(LOG_SOFTMAX_GRAD, g, y, dim=dim)})
+SOFTMAX = Op("softmax", _same, _forward(False), _softmax_numpy, parts=_forward_parts(False), grad={"x": lambda g, y, dim: softmax_gradient(g, y, dim)})
+LOG_SOFTMAX = Op("log_softmax", _same, _forward(True), _log_softmax_numpy, parts=_forward_parts(True),
+                 grad={"x": lambda g, y, dim: apply(LOG_SOFTMAX_GRAD, g, y, dim=dim)})
 SAMPLES = [S(T(4, 5), dim=-1), S(T(2, 3, 7), dim=1), S(T(3, 4, 5, view=lambda t: t.transpose(0, 2)), dim=0), S(T(3, 300, low=-30, high=30), dim=1), S(T(), dim=0),
            S(T(2, 3, values=(float("-inf"), 1.0, 2.0, 1000.0, 0.0, -1000.0)), dim=1), S(T(0, 3), dim=1)]
 
