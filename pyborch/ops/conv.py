@@ -2,7 +2,6 @@
 CONVOLVE gives u's, TRANSPOSED x's and WEIGHTS w's, so that each one's gradients are the other two."""
 from __future__ import annotations
 
-from .. import kernels
 from ..autograd import apply
 from . import pointwise_plan
 from .gemm import Product, Result, Side, plan_product, plan_products
@@ -96,36 +95,19 @@ def _image_result(y, bias, first, step, count):
     return Result(y, fields, *places, bias, "return p.c_offset + (batch * i32(p.rows) + row) * p.c_step;")
 
 
-def _framed(plan, x, before, reach):
-    """(x, shift): on a software adapter a copy framed by zeros as far as windows go, since tests in the inner loop cost more.
-
-    ``before``: how far windows begin above and left of the image; ``reach``: where they end, counted from its first row and column.
-    """
-    h, w = x.meta.shape[2:]
-    if not plan.device.software or _fits(x, before, reach):
-        return x, (0, 0)
-    top, left = (max(0, n) for n in before)
-    height, width = top + max(h, reach[0]), left + max(w, reach[1])
-    y = plan.temp((*x.meta.shape[:2], height, width), x.meta.dtype)
-    consts = {"HEIGHT": height, "WIDTH": width, "TOP": top, "LEFT": left, "H": h, "W": w}
-    plan.dispatch(kernels.load("frame", consts, {"T": x.meta.dtype.wgsl}), [x, y], [y.meta.numel, x.meta.offset], -(-y.meta.numel // 64))
-    return y, (top, left)
-
-
 def _fits(x, before, reach):
     """Whether no window leaves the image."""
     return max(before) <= 0 and reach[0] <= x.meta.shape[2] and reach[1] <= x.meta.shape[3]
 
 
-def _image_side(plan, x, before, reach, row, step, fast=False):
+def _image_side(x, before, reach, row, step, fast=False):
     """The side that reads windows of an image, with tests of its borders only where they are needed.
 
-    ``row`` (of shift, H, W) gives WGSL that sets start, y and x; ``step`` (of H, W) that sets advance, dy and dx.
+    ``row`` (of H, W) gives WGSL that sets start, y and x; ``step`` (of H, W) that sets advance, dy and dx. ``before``: how far windows begin
+    above and left of the image; ``reach``: where they end, counted from its first row and column.
     """
-    x, shift = _framed(plan, x, before, reach)
-    before, reach = [n - s for n, s in zip(before, shift)], [n + s for n, s in zip(reach, shift)]
     h, w = x.meta.shape[2:]
-    row, step, fields = row(shift, h, w), step(h, w), {"b_offset": x.meta.offset}
+    row, step, fields = row(h, w), step(h, w), {"b_offset": x.meta.offset}
     if _fits(x, before, reach):
         return Side(x, fields, row + " return start;", step + " return advance;", fast=fast)
     return Side(x, fields, row + " return vec3<i32>(start, y, x);", step + " return vec3<i32>(advance, dy, dx);",
@@ -155,15 +137,15 @@ def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size)
     a = Side(w, {"a_offset": w.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {taps};",
              f"return {c} * {kh * kw} + {i} * {kw} + {j};", fast=True)
 
-    def row(shift, h, wide):
-        return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} * {stride[0]} - {padding[0] - shift[0]}; "
-                f"let x = at % {size[1]} * {stride[1]} - {padding[1] - shift[1]}; let start = p.b_offset + "
+    def row(h, wide):
+        return (f"let at = row % {size[0] * size[1]}; let y = at / {size[1]} * {stride[0]} - {padding[0]}; "
+                f"let x = at % {size[1]} * {stride[1]} - {padding[1]}; let start = p.b_offset + "
                 f"(row / {size[0] * size[1]} * {groups * channels} + batch * {channels}) * {h * wide} + y * {wide} + x;")
 
     def step(h, wide):
         return (f"let dy = {i} * {dilation[0]}; let dx = {j} * {dilation[1]}; "
                 f"let advance = {c} * {h * wide} + {i} * {dilation[0] * wide} + dx;")
-    side = _image_side(plan, x, padding, _reach(size, stride, (kh, kw), dilation, padding), row, step)
+    side = _image_side(x, padding, _reach(size, stride, (kh, kw), dilation, padding), row, step)
     plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], steps), a, side,
                  _image_result(y, b, (0, 0), (1, 1), size))
 
@@ -179,15 +161,15 @@ def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
     a = Side(u, {"a_offset": u.meta.offset}, f"return p.a_offset + (batch * i32(p.rows) + row) * {oh * ow};",
              f"return k0 * {u.meta.shape[1] * oh * ow} + k1 * {ow} + k2;", fast=True)
 
-    def row(shift, h, wide):
-        return (f"let tap = row % {kh * kw}; let y = tap / {kw} * {dilation[0]} - {padding[0] - shift[0]}; "
-                f"let x = tap % {kw} * {dilation[1]} - {padding[1] - shift[1]}; "
+    def row(h, wide):
+        return (f"let tap = row % {kh * kw}; let y = tap / {kw} * {dilation[0]} - {padding[0]}; "
+                f"let x = tap % {kw} * {dilation[1]} - {padding[1]}; "
                 f"let start = p.b_offset + (batch * {channels} + row / {kh * kw}) * {h * wide} + y * {wide} + x;")
 
     def step(h, wide):
         return (f"let dy = k1 * {stride[0]}; let dx = k2 * {stride[1]}; "
                 f"let advance = k0 * {groups * channels * h * wide} + k1 * {stride[0] * wide} + dx;")
-    b = _image_side(plan, x, padding, _reach((oh, ow), stride, size, dilation, padding), row, step, stride[1] == 1)
+    b = _image_side(x, padding, _reach((oh, ow), stride, size, dilation, padding), row, step, stride[1] == 1)
     result = Result(y, {"y_offset": y.meta.offset}, "return p.y_offset + (batch * i32(p.rows) + row) * i32(p.cols);", "return col;")
     steps = (n, oh, ow) if n * oh * ow else (0, 1, 1)
     plan_product(plan, Product(groups, out // groups, channels * kh * kw, steps), a, b, result)
@@ -221,12 +203,10 @@ class _Phase:
 def _plan_transposed(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
     """A product for each phase of the stride, since other outputs meet other taps."""
     rows, cols = ([_Phase(r, size[d], w.meta.shape[2 + d], stride[d], padding[d], dilation[d]) for r in range(stride[d])] for d in (0, 1))
-    before = [max(p.before() for p in phases) for phases in (rows, cols)]
-    x, shift = _framed(plan, x, before, [max(p.reach() for p in phases) for phases in (rows, cols)])
-    plan_products(plan, [_phase(plan, x, w, b, y, i, j, shift, stride, groups) for i in rows for j in cols])
+    plan_products(plan, [_phase(x, w, b, y, i, j, stride, groups, plan) for i in rows for j in cols])
 
 
-def _phase(plan, x, w, b, y, i, j, shift, stride, groups):
+def _phase(x, w, b, y, i, j, stride, groups, plan):
     channels, out, kh, kw = w.meta.shape
     inner, count = channels // groups, i.count * j.count
     steps, (c, di, dj) = _walk(plan, inner, i.taps, j.taps) if i.taps * j.taps else ((0, 1, 1), ("k0", "k1", "k2"))
@@ -234,15 +214,14 @@ def _phase(plan, x, w, b, y, i, j, shift, stride, groups):
              f"return p.a_offset + batch * p.a_group + row * {kh * kw} + {i.tap * kw + j.tap};",
              f"return {c} * {out * kh * kw} + {di} * {i.tap_step * kw} + {dj} * {j.tap_step};")
 
-    def row(more, h, wide):
-        return (f"let at = row % {count}; let y = at / {j.count} + {i.c + shift[0] + more[0]}; let x = at % {j.count} + "
-                f"{j.c + shift[1] + more[1]}; let start = p.b_offset + (row / {count} * {channels} + batch * {inner}) * {h * wide} + "
+    def row(h, wide):
+        return (f"let at = row % {count}; let y = at / {j.count} + {i.c}; let x = at % {j.count} + "
+                f"{j.c}; let start = p.b_offset + (row / {count} * {channels} + batch * {inner}) * {h * wide} + "
                 f"y * {wide} + x;")
 
     def step(h, wide):
         return f"let dy = -{di} * {i.e}; let dx = -{dj} * {j.e}; let advance = {c} * {h * wide} - {di} * {i.e * wide} + dx;"
-    before = [p.before() - n for p, n in zip((i, j), shift)]
-    side = _image_side(plan, x, before, [p.reach() + n for p, n in zip((i, j), shift)], row, step)
+    side = _image_side(x, [p.before() for p in (i, j)], [p.reach() for p in (i, j)], row, step)
     result = _image_result(y, b, (i.first, j.first), stride, (i.count, j.count))
     return Product(groups, out, x.meta.shape[0] * count, steps), a, side, result
 
