@@ -8,11 +8,12 @@ NEAR = 200           # how far back a group that merely reads the same values ma
 
 
 class Group:
-    """``kind``: "opaque", "points", "rows" or "product". ``numel`` of the space, ``rows`` its Rows. ``before`` is a bit set of groups."""
-    __slots__ = ("kind", "nodes", "numel", "rows", "index", "before", "writers", "readers", "levels", "shorts")
+    """``kind``: "opaque", "points", "rows" or "product". ``numel`` of the space, ``rows`` its Rows. ``bits``: the group in bit sets, of which
+    ``before`` holds all that must run first."""
+    __slots__ = ("kind", "nodes", "numel", "rows", "index", "bits", "before", "writers", "readers", "levels", "shorts")
 
     def __init__(self, kind, node, numel, rows=None):
-        self.kind, self.nodes, self.numel, self.rows, self.index, self.before = kind, [node], numel, rows, -1, 0
+        self.kind, self.nodes, self.numel, self.rows, self.index, self.bits, self.before = kind, [node], numel, rows, -1, 0, 0
         self.writers, self.readers = {}, {}
         self.levels = {node: "row" if kind == "rows" and node.kind == "reduce" else "full"}
         self.shorts = set()
@@ -37,7 +38,7 @@ class Fuser:
         self.graph, self.software = graph, device.software
         self.limit = device.limits["maxStorageBuffersPerShaderStage"]
         self.groups: list = []
-        self.group_of: dict = {}
+        self.count = 0
         self.last_write: dict = {}
         self.last_reads: dict = {}
 
@@ -67,16 +68,17 @@ class Fuser:
         needs = self._needs(node)
         group = None
         if node.kind in ("pointwise", "reduce"):
+            needs = self._merged(node, needs)
             for candidate in self._candidates(node, needs):
                 if self._order_allows(candidate, needs) and self._join(candidate, node):
                     group = candidate
                     break
         if group is None:
             group = self._start(node)
-            group.index = len(self.groups)
+            group.index, group.bits = self.count, 1 << self.count
+            self.count += 1
             self.groups.append(group)
         self._after(group, needs)
-        self.group_of[node] = group
         for a in node.reads:
             self.last_reads.setdefault(a.value, set()).add(group)
             group.readers.setdefault(a.value, []).append(a)
@@ -89,25 +91,59 @@ class Fuser:
 
     def _candidates(self, node, needs):
         producers = sorted((g for g in needs if g.kind != "opaque"), key=lambda g: -g.index)
+        if node.again:
+            return [g for g in producers if g.nodes[-1].again]
         others = {g for a in node.reads for g in self.last_reads.get(a.value, ()) if g.kind in ("points", "rows") and g not in needs}
-        return producers + sorted((g for g in others if len(self.groups) - g.index < NEAR), key=lambda g: -g.index)
+        return producers + sorted((g for g in others if self.count - g.index < NEAR), key=lambda g: -g.index)
 
     def _order_allows(self, group, needs):
         """No cycle: nothing that the node needs may itself need the group."""
-        bit = 1 << group.index
-        return not any(other is not group and other.before & bit for other in needs)
+        return not any(other is not group and other.before & group.bits for other in needs)
 
     def _after(self, group, needs):
         added = 0
         for other in needs:
             if other is not group:
-                added |= other.before | 1 << other.index
+                added |= other.before | other.bits
         if added & ~group.before:
-            bit = 1 << group.index
             group.before |= added
-            for g in self.groups:
-                if g.before & bit:
-                    g.before |= group.before
+            self._spread(group)
+
+    def _spread(self, group):
+        for g in self.groups:
+            if g.before & group.bits:
+                g.before |= group.before | group.bits
+
+    # merging
+    def _merged(self, node, needs):
+        """The needed groups after independent ones that only this node brings together were made one."""
+        points = sorted((g for g in needs if g.kind == "points" and g.numel == numel_of(shape_of(node)) and g.nodes[-1].again == node.again
+                         and self.count - g.index < NEAR), key=lambda g: g.index)
+        for other in points[1:]:
+            first = points[0]
+            if not (first.before & other.bits or other.before & first.bits) and len(bindings(self.graph, [*first.nodes, *other.nodes, node])) <= self.limit:
+                self._merge(first, other)
+                needs = needs - {other}
+        return needs
+
+    def _merge(self, group, other):
+        group.nodes = sorted([*group.nodes, *other.nodes], key=lambda n: n.index)
+        group.bits |= other.bits
+        group.before |= other.before
+        for table in ("writers", "levels"):
+            getattr(group, table).update(getattr(other, table))
+        for value, found in other.readers.items():
+            group.readers.setdefault(value, []).extend(found)
+        group.shorts |= other.shorts
+        self.groups.remove(other)
+        for value, writer in self.last_write.items():
+            if writer is other:
+                self.last_write[value] = group
+        for found in self.last_reads.values():
+            if other in found:
+                found.discard(other)
+                found.add(group)
+        self._spread(group)
 
     # joining
     def _start(self, node):
@@ -230,7 +266,7 @@ class Fuser:
             ready = [g for g in waiting if not g.before & ~done]
             group = min(ready, key=lambda g: g.nodes[0].index)
             order.append(group)
-            done |= 1 << group.index
+            done |= group.bits
             waiting.remove(group)
         return order
 

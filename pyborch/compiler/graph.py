@@ -22,13 +22,14 @@ class Access:
 class Node:
     """One part of an op call. ``kind`` is the part's, or "opaque" for steps that are run as they are.
 
-    ``slots`` maps the plan's buffer slots to values; ``temps`` are values that only this node's own steps use.
+    ``slots`` maps the plan's buffer slots to values; ``temps`` are values that only this node's own steps use; ``again``: computed anew to
+    save memory, so it stays where it is.
     """
-    __slots__ = ("kind", "plan", "steps", "detail", "reads", "writes", "temps", "slots", "scalars", "index")
+    __slots__ = ("kind", "plan", "steps", "detail", "reads", "writes", "temps", "slots", "scalars", "index", "again")
 
     def __init__(self, kind, plan, steps, detail, slots, scalars):
         self.kind, self.plan, self.steps, self.detail, self.slots, self.scalars = kind, plan, steps, detail, slots, scalars
-        self.reads, self.writes, self.temps, self.index = [], [], [], -1
+        self.reads, self.writes, self.temps, self.index, self.again = [], [], [], -1, False
 
     @property
     def name(self):
@@ -41,7 +42,7 @@ class Node:
 
 class Graph:
     """``nodes`` in order; ``readers`` of each state of a value (also who overwrites only a part of it); per value ``dtypes``, ``sizes``
-    (elements) and ``kinds``; ``kept`` values outlive the step."""
+    (elements) and ``kinds``; ``kept`` values outlive the step. ``makers`` of each state; ``written`` says when: [(state, index)] per value."""
 
     def __init__(self, recorder, kept):
         self.kinds = [v.kind for v in recorder.values]
@@ -54,7 +55,8 @@ class Graph:
             self._add_call(call)
         self.number()
 
-    def _temp(self, meta) -> int:
+    def temp(self, meta) -> int:
+        """The number of a new internal value."""
         self.kinds.append(INTERNAL)
         self.dtypes.append(meta.dtype)
         self.sizes.append(meta.numel)
@@ -62,7 +64,7 @@ class Graph:
 
     def _add_call(self, call):
         plan = decomposed(call.plan)
-        slots = [*call.inputs, *call.outputs, *[self._temp(m) for m in plan.temps]]
+        slots = [*call.inputs, *call.outputs, *[self.temp(m) for m in plan.temps]]
         part_of = {id(step): part for part in plan.parts for step in part.steps}
         done = set()
         for step in plan.steps:
@@ -92,6 +94,8 @@ class Graph:
         """Number nodes and the states of values anew after nodes were dropped or changed."""
         states: dict = {}
         self.readers: dict = {}
+        self.makers: dict = {}
+        self.written: dict = {}
         for i, node in enumerate(self.nodes):
             node.index = i
             for a in node.reads:
@@ -102,6 +106,8 @@ class Graph:
                 if not self.overwrites(node, a):
                     self.readers.setdefault((a.value, before), []).append(node)
                 a.state = states[a.value] = before + 1
+                self.makers[(a.value, a.state)] = node
+                self.written.setdefault(a.value, []).append((a.state, i))
         self.last = states
 
     def overwrites(self, node, a) -> bool:

@@ -6,7 +6,10 @@ from .epilogue import product
 from .fuse import Fuser
 from .generate import points
 from .graph import Graph
+from .recompute import recomputed
 from .rows import rows
+
+MUCH = 1 << 28       # bytes of results kept for later from which on memory is worth more than time
 
 
 def simplified(graph: Graph) -> Graph:
@@ -21,9 +24,26 @@ def simplified(graph: Graph) -> Graph:
     return graph
 
 
-def lower(graph, device) -> list:
+def held_bytes(graph) -> int:
+    """The most bytes of internal values alive at once, one for each element's word."""
+    change = [0] * (len(graph.nodes) + 1)
+    for value, size in enumerate(graph.sizes):
+        if value not in graph.kept and value in graph.written:
+            uses = [n.index for state in range(graph.last[value] + 1) for n in graph.readers.get((value, state), ())]
+            change[graph.written[value][0][1]] += 4 * size
+            change[max([*uses, graph.written[value][-1][1]]) + 1] -= 4 * size
+    most = now = 0
+    for c in change:
+        now += c
+        most = max(most, now)
+    return most
+
+
+def lower(graph, device, recompute=None) -> list:
     """[(Step, values bound, scalars), ...] in order."""
     work: list = []
+    if recompute or recompute is None and held_bytes(graph) > MUCH:
+        recomputed(graph)
     flat.flattened(graph, device.limits["maxStorageBufferBindingSize"])
     for group in Fuser(graph, device).run():
         if len(group.nodes) == 1:

@@ -1,6 +1,6 @@
 """Memory of a recorded program: internal values share buffers where their lifetimes allow.
 
-WebGPU checks use by whole buffers, so values share buffers rather than places in one: a dispatch never binds one for reading and writing.
+WebGPU checks use by whole buffers: values that one dispatch binds never lie in the same one.
 """
 from __future__ import annotations
 
@@ -8,63 +8,83 @@ from ..dtypes import float32
 from .capture import INTERNAL
 
 
-def _own(recorder, device, kept) -> dict:
-    """{value: storage} of what outlives the step."""
+GRAIN = 64           # words that a place in a buffer is aligned to
+
+
+def _own(recorder, device, kept, adopted) -> dict:
+    """{value: storage} of what outlives the step; ``adopted`` values stay where the recorded call put them."""
     where = {}
     for n, value in enumerate(recorder.values):
         if value.kind != INTERNAL:
             where[n] = value.storage
         elif n in kept:
-            where[n] = device.allocate(value.dtype, value.numel)
+            where[n] = value.ref() if n in adopted else device.allocate(value.dtype, value.numel)
     return where
 
 
-def for_steps(graph, lowered, recorder, device, kept):
-    """([(step, storages, scalars), ...], {value: storage}) of lowered work."""
-    where = _own(recorder, device, kept | graph.kept)
+def for_steps(graph, lowered, recorder, device, kept, adopted):
+    """([(step, storages, scalars), ...], {value: storage}, bytes shared) of lowered work."""
+    where = _own(recorder, device, kept | graph.kept, adopted)
     spans: dict = {}
+    together: dict = {}
     for i, (_, values, _) in enumerate(lowered):
         for v in values:
             if type(v) is tuple:
                 where[v] = device.gather([where[n] for n in v])
             elif v not in where:
                 spans[v] = (spans.get(v, (i, i))[0], i)
-    for v, buffer in share(spans, {v: _words(graph, v) for v in spans}).items():
-        where[v] = buffer
-    made: dict = {}
-    for v in spans:
-        index, words = where[v]
-        if index not in made:
-            made[index] = device.allocate(float32, words)
-        where[v] = made[index]
-    return [(step, [where[v] for v in values], scalars) for step, values, scalars in lowered], where
+                together.setdefault(v, set()).update(values)
+    sizes, places = share(spans, {v: -(-_words(graph, v) // GRAIN) * GRAIN for v in spans}, together)
+    buffers = [device.allocate(float32, size) for size in sizes]
+    for v, (index, offset) in places.items():
+        where[v] = device.part(buffers[index], offset, -(-_words(graph, v) // GRAIN) * GRAIN)
+    return [(step, [where[v] for v in values], scalars) for step, values, scalars in lowered], where, 4 * sum(sizes)
 
 
 def _words(graph, value) -> int:
     size = graph.sizes[value]
-    return -(-size // 2) if graph.dtypes[value].wgsl == "f16" else size
+    return -(-size // 2) if graph.dtypes[value].wgsl == "f16" else max(size, 1)
 
 
-def share(spans, sizes) -> dict:
-    """{value: (buffer number, its size)}: the largest first, each into the first buffer that is free during its span."""
-    buffers: list = []
+def share(spans, sizes, together):
+    """(sizes of buffers, {value: (buffer number, offset)}): values lie in one place one after the other, or side by side in one buffer unless
+    a dispatch binds both. The better of two orders."""
+    orders = (lambda v: (-sizes[v], spans[v]), lambda v: (-sizes[v] * (spans[v][1] - spans[v][0] + 1), spans[v]))
+    return min((_placed(sorted(spans, key=order), spans, sizes, together) for order in orders), key=lambda placed: sum(placed[0]))
+
+
+def _placed(order, spans, sizes, together):
+    buffers: list = []                     # [size, [(value, offset)]]
     found = {}
-    for v in sorted(spans, key=lambda v: (-sizes[v], spans[v])):
+    for v in order:
         first, last = spans[v]
-        for index, (size, taken) in enumerate(buffers):
-            if all(last < a or b < first for a, b in taken):
-                taken.append((first, last))
-                found[v] = index, size
+        for index, (size, taken) in enumerate(buffers):  # noqa: B007
+            if any(other in together[v] for other, _ in taken):
+                continue
+            offset = _gap([(at, at + sizes[o]) for o, at in taken if spans[o][0] <= last and first <= spans[o][1]], sizes[v], size)
+            if offset is not None:
                 break
         else:
-            buffers.append((sizes[v], [(first, last)]))
-            found[v] = len(buffers) - 1, sizes[v]
-    return found
+            buffers.append((sizes[v], []))
+            index, offset = len(buffers) - 1, 0
+        buffers[index][1].append((v, offset))
+        found[v] = index, offset
+    return [size for size, _ in buffers], found
 
 
-def for_calls(recorder, device, kept):
+def _gap(taken, size, limit):
+    """Where ``size`` words fit beside what is taken; None if nowhere."""
+    at = 0
+    for first, end in sorted(taken):
+        if at + size <= first:
+            return at
+        at = max(at, end)
+    return at if at + size <= limit else None
+
+
+def for_calls(recorder, device, kept, adopted):
     """([(plan, storages, scalars), ...], {value: storage}) of recorded calls as they are."""
-    where, free, work = _own(recorder, device, kept), {}, []
+    where, free, work = _own(recorder, device, kept, adopted), {}, []
     last = {n: i for i, call in enumerate(recorder.calls) for n in (*call.inputs, *call.outputs)}
     for i, call in enumerate(recorder.calls):
         for n in call.outputs:

@@ -28,14 +28,16 @@ class Program:
         self.grads = [(leaf, leaf._grad) for leaf, _, _ in recorder.entry_grads.values()]
         numbers = {recorder.number(g.storage) for _, g in self.grads if g is not None}
         kept = {n for n, _, _ in self.returned} | numbers
+        adopted = numbers - {n for n, _, _ in self.returned}
         if device.type == "cpu":
             self.graph, self.dispatches = None, len(recorder.calls)
-            work, self.where = plan.for_calls(recorder, device, kept)
+            work, self.where = plan.for_calls(recorder, device, kept, adopted)
+            self.shared_bytes = 0
         else:
             self.graph = simplified(Graph(recorder, kept))
             lowered = lower(self.graph, device)
             self.dispatches = len(lowered)
-            work, self.where = plan.for_steps(self.graph, lowered, recorder, device, kept)
+            work, self.where, self.shared_bytes = plan.for_steps(self.graph, lowered, recorder, device, kept, adopted)
         self.arenas = [a for n, a in self.where.items() if type(n) is tuple]
         self.kinds = [v.kind for v in recorder.values]
         self.grad_tensors = [(leaf, self._own_grad(recorder, g)) for leaf, g in self.grads]
@@ -104,6 +106,7 @@ class Program:
     def drop(self) -> None:
         """Give the program's memory back."""
         self.device.drop(self.handle)
+        self.where = {}
 
     def __repr__(self):
         lines = [f"program of {len(self.calls)} ops, {self.dispatches} dispatches on {self.device.type}"]

@@ -96,8 +96,18 @@
     return whole;
   }
 
+  // A part of a buffer under an id of its own; the buffer must outlive it.
+  function part(whole, offset, bytes) {
+    const id = freeIds.length ? freeIds.pop() : buffers.length;
+    buffers[id] = buffers[whole];
+    starts[id] = starts[whole] + offset;
+    slices[id] = { arena: null, bytes };
+    return id;
+  }
+
   function release(buffer, slice) {
     if (!slice) buffer.destroy();
+    else if (slice.arena === null) return;
     else if (--slice.arena.parts === 0) {
       buffer.destroy();
       buffers[slice.arena.id] = null;
@@ -429,6 +439,6 @@
     device.destroy();
   }
 
-  return { start, createBuffer, destroyBuffer, gather, write, read, synchronize, kernel, plan, dropPlan, run, program, dropProgram, replay, flush,
+  return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, plan, dropPlan, run, program, dropProgram, replay, flush,
            counters, destroy };
 })()

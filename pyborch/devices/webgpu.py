@@ -29,6 +29,17 @@ class GpuStorage(Storage):
         self.form.idle.append(self.buffer)
 
 
+class Place:
+    """A part of a storage's buffer, as a buffer of its own."""
+    __slots__ = ("whole", "buffer", "bridge")
+
+    def __init__(self, whole, offset, nbytes, bridge):
+        self.whole, self.bridge, self.buffer = whole, bridge, bridge.part(whole.buffer, offset, nbytes)
+
+    def __del__(self):
+        self.bridge.destroyBuffer(self.buffer)
+
+
 class Arena:
     """A buffer made of others; ``holds()`` while they still lie there."""
     __slots__ = ("buffer", "members", "device")
@@ -130,6 +141,11 @@ class WebGpu(Backend):
                 self.homes[s.buffer] = whole, offset, total, size
                 s.form = Form(self, s.form.dtype, s.form.numel, size, self._retired)
         return Arena(whole, [(s.buffer, self.homes[s.buffer]) for s in storages], self)
+
+    def part(self, storage, offset, words):
+        """``words`` 4-byte words of a storage from ``offset`` on, to be bound as a buffer."""
+        whole = offset == 0 and words == storage.numel
+        return storage if whole else Place(storage, offset * 4, words * 4, self.bridge)
 
     def write(self, storage, offset, data) -> None:
         """Copy bytes in the logical dtype to elements from ``offset`` on; OverflowError for int64 values outside int32."""
