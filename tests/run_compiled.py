@@ -1,8 +1,8 @@
 """Compiled steps against eager ones on WebGPU: python run_compiled.py [samples [first] | models | graphs COUNT SEED]."""
+import pathlib
 import random
 import sys
 
-import models
 import samples
 
 import pyborch as torch
@@ -10,6 +10,9 @@ import pyborch.devices
 from pyborch import nn
 from pyborch.nn import functional as F
 from pyborch.ops import registry
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
+import models  # noqa: E402
 
 SKIPPED = {"empty", "empty_like", "new_empty",  # memory as it comes
            "copy_"}  # changes its argument, which is made once here
@@ -154,25 +157,25 @@ def gan():
     return step, [(torch.randn(6, 5),) for _ in range(20)], model
 
 
-def run_model(make, compiled):
+def run_model(make, compiled, **options):
     """(losses, state after them) of twenty steps."""
     torch.manual_seed(3)
     step, batches, model = make()
-    run = torch.compile(step) if compiled else step
+    run = torch.compile(step, options=options) if compiled else step
     found = []
     for batch in batches:
         found.append(run(*batch).item())
         getattr(step, "after", int)()
     if compiled:
         program = next(iter(run._programs.values()))[-1]
-        print(f"{make.__name__}: {program.dispatches} dispatches for {len(program.calls)} op calls")
+        print(f"{make.__name__}{options or ''}: {program.dispatches} dispatches for {len(program.calls)} op calls, {program.shared_bytes >> 10} KB")
     return found, model.state_dict()
 
 
 def check_models():
     failures = []
-    for make in (resnet, vit, gpt, vae, gan):
-        (wanted, state), (found, own) = run_model(make, False), run_model(make, True)
+    for make, options in ((resnet, {}), (resnet, {"recompute": True}), (vit, {}), (gpt, {}), (gpt, {"recompute": True}), (vae, {}), (gan, {})):
+        (wanted, state), (found, own) = run_model(make, False), run_model(make, True, **options)
         worst = max(abs(a - b) / abs(a) for a, b in zip(wanted, found))
         print(f"{make.__name__}: losses {wanted[0]:.5f} .. {wanted[-1]:.5f}, worst relative difference {worst:.2e}")
         if not worst < 1e-5:

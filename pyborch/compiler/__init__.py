@@ -22,17 +22,24 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     anew for other shapes, dtypes, Python arguments, gradient mode, ``train()``/``eval()`` or swapped parameters (at most 8 programs are
     kept). Python code runs only while recording. CaptureError where a replay could not repeat what the function did: reading values,
     making tensors that outlive the call without being returned. A function whose result still needs gradients runs eagerly.
+
+    On WebGPU elementwise operations, reductions and what follows a product are fused into few kernels, alike updates of many tensors (an
+    optimizer's step) are one, and memory is planned: ``print`` shows the program. ``options={"recompute": True}`` computes elementwise
+    results anew in the backward pass instead of keeping them (False: never; by default from 256 MB of kept results on).
     """
     if model is None:
-        return lambda fn: compile(fn, fullgraph=fullgraph, disable=disable)
-    return model if disable else Compiled(model)
+        return lambda fn: compile(fn, fullgraph=fullgraph, options=options, disable=disable)
+    unknown = set(options or ()) - {"recompute"}
+    if unknown:
+        raise RuntimeError(f"Unexpected optimization option {sorted(unknown)[0]}, known options are ['recompute']")
+    return model if disable else Compiled(model, options)
 
 
 class Compiled:
     """What :func:`compile` returns: call it like the function. Attributes are those of the function or module."""
 
-    def __init__(self, fn):
-        self._orig_mod = fn
+    def __init__(self, fn, options=None):
+        self._orig_mod, self._options = fn, dict(options or {})
         self._programs: dict = {}
         self._warm: dict = {}
         self._eager: set = set()
@@ -81,7 +88,7 @@ class Compiled:
         if not recorder.calls or self._warming_up(key, recorder, results):
             return result
         device = recorder.calls[0].plan.device
-        self._keep(key, Program(recorder, device, arguments, changed, result_spec, results))
+        self._keep(key, Program(recorder, device, arguments, changed, result_spec, results, self._options))
         return rebuild(result_spec, iter([t if edge_of(t) is None or t.node is None else t.detach() for t in results]))
 
     def _wants_gradient(self, recorder, results):

@@ -10,6 +10,7 @@ from .recompute import recomputed
 from .rows import rows
 
 MUCH = 1 << 28       # bytes of results kept for later from which on memory is worth more than time
+LARGE = 1 << 16      # elements of a result that is then worth computing anew
 
 
 def simplified(graph: Graph) -> Graph:
@@ -40,10 +41,10 @@ def held_bytes(graph) -> int:
 
 
 def lower(graph, device, recompute=None) -> list:
-    """[(Step, values bound, scalars), ...] in order."""
+    """[(Step, values bound, scalars), ...] in order. ``recompute``: see :func:`pyborch.compile`."""
     work: list = []
     if recompute or recompute is None and held_bytes(graph) > MUCH:
-        recomputed(graph)
+        recomputed(graph, 256 if recompute else LARGE)
     flat.flattened(graph, device.limits["maxStorageBufferBindingSize"])
     for group in Fuser(graph, device).run():
         if len(group.nodes) == 1:

@@ -3,18 +3,18 @@ from __future__ import annotations
 
 from .graph import Access, Graph, Node
 
-LARGE = 1 << 16      # elements
 DEPTH = 8
 
 
-def recomputed(graph: Graph) -> Graph:
-    """The graph in which late readers of elementwise results read fresh copies of them (Chen et al. 2016, for the cheap ones only)."""
+def recomputed(graph: Graph, least: int) -> Graph:
+    """The graph in which late readers of elementwise results of ``least`` elements read fresh copies of them (Chen et al. 2016, for the
+    cheap ones only)."""
     chosen: set = set()
     far = max(24, len(graph.nodes) // 8)
     inserted: dict = {}
     for node in list(graph.nodes):
         for a in node.writes:
-            late = _late_readers(graph, node, a, far)
+            late = _late_readers(graph, node, a, far) if graph.sizes[a.value] >= least else []
             if late and _available(graph, node, late[0].index, chosen, DEPTH):
                 chosen.add(a.value)
                 clones: list = []
@@ -35,7 +35,7 @@ def _recomputable(graph, node):
 
 def _late_readers(graph, node, a, far):
     """Who reads a large result only after a long while."""
-    if not _recomputable(graph, node) or graph.sizes[a.value] < LARGE:
+    if not _recomputable(graph, node):
         return []
     readers = sorted(graph.readers.get((a.value, 1), ()), key=lambda n: n.index)
     at = node.index

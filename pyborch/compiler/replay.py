@@ -21,7 +21,7 @@ def is_static(tensor) -> bool:
 class Program:
     """One recorded call for one signature of arguments."""
 
-    def __init__(self, recorder, device, arguments, changed, result_spec, results):
+    def __init__(self, recorder, device, arguments, changed, result_spec, results, options):
         self.device, self.arguments, self.changed = device, arguments, changed
         self.host, self.result_spec = recorder.host, result_spec
         self.returned = [(recorder.number(t.storage), t.meta, t) for t in results]
@@ -35,7 +35,7 @@ class Program:
             self.shared_bytes = 0
         else:
             self.graph = simplified(Graph(recorder, kept))
-            lowered = lower(self.graph, device)
+            lowered = lower(self.graph, device, **options)
             self.dispatches = len(lowered)
             work, self.where, self.shared_bytes = plan.for_steps(self.graph, lowered, recorder, device, kept, adopted)
         self.arenas = [a for n, a in self.where.items() if type(n) is tuple]
