@@ -1,0 +1,146 @@
+"""What the compiler makes of a step: the graph, the kernels, the memory."""
+import pathlib
+import sys
+
+import pytest
+
+import pyborch as torch
+from pyborch import devices, nn
+from pyborch.compiler import plan
+from pyborch.compiler.space import Rows, terms_of
+from pyborch.nn import functional as F
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent), str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench")]
+import models  # noqa: E402
+import planned  # noqa: E402
+
+
+@pytest.fixture
+def device(monkeypatch):
+    found = planned.Planned()
+    monkeypatch.setitem(devices._backends, "webgpu", found)
+    before = devices._default[0]
+    torch.set_default_device(found)
+    yield found
+    devices._default[0] = before
+
+
+def compiled(step, *args, **options):
+    run = torch.compile(step, options=options)
+    with torch.no_grad():
+        run(*args)
+    return next(iter(run._programs.values()))[-1]
+
+
+def trained(model, optimizer, *batch, **options):
+    run = torch.compile(models.training_step(model, optimizer), options=options)
+    run(*batch)
+    return next(iter(run._programs.values()))[-1]
+
+
+def labels(device):
+    return [step.kernel.label for step, _, _ in device.work]
+
+
+def test_elementwise_chains_are_one_kernel_whatever_their_shapes(device):
+    compiled(lambda x, y: (torch.relu(x * 2 + y).reshape(-1).sigmoid(), x - 1), torch.ones(4, 6), torch.ones(6))
+    assert len(device.work) == 1
+
+
+def test_what_no_one_reads_is_not_computed(device):
+    program = compiled(lambda x: [x.exp(), x * 3][1], torch.ones(5))
+    assert [n.name for n in program.graph.nodes] == ["mul"]
+
+
+def test_a_norm_is_one_kernel_with_what_is_before_and_after_it(device):
+    x, w = torch.ones(8, 100), torch.ones(100)
+    compiled(lambda x, w: F.gelu(F.layer_norm(x + 1, (100,), w, w)), x, w)
+    assert len(device.work) == 1
+    compiled(lambda x: (x * 0.5).softmax(-1) * 2, x)
+    assert len(device.work) == 1
+
+
+def test_a_convolution_takes_the_norm_the_residual_and_the_activation(device):
+    block = models.Block(8, 8, 1).eval()
+    compiled(lambda x: block(x), torch.ones(2, 8, 64, 64))
+    assert len(device.work) == 2
+
+
+def test_the_optimizer_is_one_dispatch_for_any_number_of_parameters(device):
+    for make in (torch.optim.SGD, torch.optim.AdamW):
+        parameters = [nn.Parameter(torch.ones(n)) for n in range(1, 60)]
+        optimizer = make(parameters, lr=0.1)
+        for p in parameters:
+            p.grad = torch.ones_like(p)
+        run = torch.compile(lambda: optimizer.step())  # noqa: B023
+        run()
+        run()
+        assert len(device.work) == 1
+        assert max(len(storage.members) for _, storages, _ in device.work for storage in storages) == 59
+
+
+def test_results_in_place_stay_in_order(device):
+    def step(x, y):
+        before = x * 2
+        x.add_(1)
+        y.copy_(x.sum(0))
+        return before + x
+    program = compiled(step, torch.ones(4, 4), torch.ones(4))
+    reads = [(a.value, a.state) for n in program.graph.nodes for a in n.reads if a.value == 0]
+    assert reads[0] == (0, 0) and (0, 1) in reads
+
+
+def test_the_program_can_be_read(device):
+    text = repr(compiled(lambda x: x.t() + 1, torch.ones(2, 3)))
+    assert text.startswith("program of 1 ops, 1 dispatches on webgpu")
+    assert "add(" in text and "float32[3, 2] strides [1, 3]" in text
+
+
+def test_values_alive_at_once_never_overlap_and_never_share_a_buffer_in_a_dispatch(device):
+    model = models.ResNet18(width=8)
+    for options in ({"recompute": False}, {"recompute": True}):
+        trained(model, torch.optim.SGD(model.parameters(), lr=0.1), torch.ones(4, 3, 16, 16), torch.zeros(4, dtype=torch.int64), **options)
+        spans: dict = {}
+        for i, (_, storages, _) in enumerate(device.work):
+            places = [s for s in storages if isinstance(s, planned.Place)]
+            assert len({id(p.whole) for p in places}) == len({id(p) for p in places})
+            for p in places:
+                first, _, _ = spans.get(id(p), (i, i, p))
+                spans[id(p)] = first, i, p
+        found = list(spans.values())
+        for n, (first, last, p) in enumerate(found):
+            for other_first, other_last, q in found[n + 1:]:
+                if p.whole is q.whole and first <= other_last and other_first <= last:
+                    assert p.offset + p.words <= q.offset or q.offset + q.words <= p.offset
+
+
+def test_recomputation_needs_less_memory_and_only_a_few_dispatches_more(device):
+    model = models.ResNet18(width=8)
+    batch = torch.ones(8, 3, 32, 32), torch.zeros(8, dtype=torch.int64)
+    kept, again = (trained(model, torch.optim.SGD(model.parameters(), lr=0.1), *batch, recompute=choice) for choice in (False, True))
+    assert again.shared_bytes < 0.75 * kept.shared_bytes
+    assert kept.dispatches <= again.dispatches <= kept.dispatches + 20
+
+
+def test_options_that_do_not_exist_are_refused():
+    with pytest.raises(RuntimeError, match="Unexpected optimization option speed"):
+        torch.compile(lambda x: x, options={"speed": 9})
+
+
+def test_addresses_of_strided_and_broadcast_operands():
+    meta = devices.meta((3, 1, 5), torch.float32, None, (5, 0, 1), 7)
+    found = terms_of(meta, (2, 3, 4, 5))
+    value = lambda i: found.offset + sum(i // inner % size * stride for inner, size, stride in found.terms)  # noqa: E731
+    assert [value(i) for i in (0, 4, 5, 20, 60, 119)] == [7, 11, 7, 12, 7, 21]
+    rows = Rows((2, 3, 4, 5), (0, 2))
+    assert (rows.outputs, rows.count) == (15, 8)
+    along = rows.row_terms(found)
+    assert along.linear and along.offset == 7
+    assert rows.row_terms(terms_of(devices.meta((4, 1), torch.float32, None), (2, 3, 4, 5))) is None
+
+
+def test_places_are_found_side_by_side():
+    sizes, places = plan.share({"a": (0, 9), "b": (0, 3), "c": (2, 9), "d": (4, 9)}, {"a": 128, "b": 64, "c": 64, "d": 64},
+                               {v: {v} for v in "abcd"})
+    assert sum(sizes) == 128 + 128
+    assert places["b"] == places["d"]
