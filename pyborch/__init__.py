@@ -29,7 +29,7 @@ globals().update({name: function for name, function in registry.namespace("torch
 
 _LAZY = {"nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special",
          "compiler": ".compiler"}
-_LAZY_NAMES = {"compile": "compiler", "save": "io", "load": "io"}
+_LAZY_NAMES = {"compile": "compiler", "profile": "profiler", "save": "io", "load": "io"}
 
 
 def __getattr__(name):

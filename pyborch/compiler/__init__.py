@@ -128,6 +128,11 @@ class Compiled:
             if not self._programs[oldest]:
                 del self._programs[oldest]
 
+    @property
+    def programs(self) -> list:
+        """The recorded programs, the newest last: ``print`` one, or ``show()`` it."""
+        return [p for programs in self._programs.values() for p in programs]
+
     def reset(self) -> None:
         """Forget all recorded programs and give their memory back."""
         for programs in self._programs.values():

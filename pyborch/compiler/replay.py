@@ -8,6 +8,7 @@ from . import plan
 from .capture import EXTERNAL, INTERNAL, live_boxes
 from .graph import Graph
 from .lower import lower, simplified
+from .picture import Picture
 from .tree import rebuild
 
 Tensor = state.tensor
@@ -29,15 +30,17 @@ class Program:
         numbers = {recorder.number(g.storage) for _, g in self.grads if g is not None}
         kept = {n for n, _, _ in self.returned} | numbers
         adopted = numbers - {n for n, _, _ in self.returned}
+        self.lowered = None
         if device.type == "cpu":
             self.graph, self.dispatches = None, len(recorder.calls)
             work, self.where = plan.for_calls(recorder, device, kept, adopted)
             self.shared_bytes = 0
         else:
             self.graph = simplified(Graph(recorder, kept))
-            lowered = lower(self.graph, device, **options)
+            lowered = self.lowered = lower(self.graph, device, **options)
             self.dispatches = len(lowered)
             work, self.where, self.shared_bytes = plan.for_steps(self.graph, lowered, recorder, device, kept, adopted)
+        self.sum_bytes = sum(4 * self.graph.sizes[v] for v in self.where if type(v) is int and v not in self.graph.kept) if self.graph is not None else 0
         self.arenas = [a for n, a in self.where.items() if type(n) is tuple]
         self.kinds = [v.kind for v in recorder.values]
         self.grad_tensors = [(leaf, self._own_grad(recorder, g)) for leaf, g in self.grads]
@@ -103,6 +106,10 @@ class Program:
             t = state.tensor.contiguous(t) if not m.contiguous else _copied(t)
         return t.storage, t.meta.offset
 
+    def show(self):
+        """The program as a picture: its kernels in order and what flows between them (shown by notebooks and pages; ``save(path)``)."""
+        return Picture(self)
+
     def drop(self) -> None:
         """Give the program's memory back."""
         self.device.drop(self.handle)
@@ -110,6 +117,8 @@ class Program:
 
     def __repr__(self):
         lines = [f"program of {len(self.calls)} ops, {self.dispatches} dispatches on {self.device.type}"]
+        if self.shared_bytes:
+            lines.append(f"  values share {self.shared_bytes / 1e6:.3f} MB; each in memory of its own they would take {self.sum_bytes / 1e6:.3f} MB")
         return "\n".join(lines + [f"  {node!r}" for node in (self.graph.nodes if self.graph is not None else self.calls)])
 
 

@@ -1,13 +1,13 @@
 // The hot loop between Python and WebGPU: buffers, kernels, plans and programs are integers; work is appended to one
 // command encoder and submitted on a read, at a bound, or on flush. Nothing here knows what an op is.
 (() => {
-  const MAP_READ = 1, COPY_SRC = 4, COPY_DST = 8, UNIFORM = 64, STORAGE = 128, COMPUTE = 4;
+  const PROFILED = 2048, QUERY_RESOLVE = 512, MAP_READ = 1, COPY_SRC = 4, COPY_DST = 8, UNIFORM = 64, STORAGE = 128, COMPUTE = 4;
   const RING_SLOT = 256, RING_SLOTS = 512;
   let device, queue, lost = null, immediateBytes = 0;
   let buffers = [null], starts = [0], slices = [null], freeIds = [], kernels = [], plans = [], freePlans = [], programs = [], freePrograms = [];
   let layouts = new Map(), pipelineLayouts = new Map();
   let encoder = null, pass = null, pending = 0, batch = [], errors = [], scopes = new Set(), staging = new Map();
-  let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0;
+  let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0, profile = null;
 
   function check() {
     if (lost) throw new Error(`device lost: ${lost}`);
@@ -287,7 +287,45 @@
 
   function openPass() {
     ready();
-    if (!pass) pass = encoder.beginComputePass();
+    if (pass) return;
+    if (!profile || profile.count >= PROFILED) { pass = encoder.beginComputePass(); return; }
+    pass = encoder.beginComputePass({ timestampWrites: {
+      querySet: profile.queries, beginningOfPassWriteIndex: 2 * profile.count, endOfPassWriteIndex: 2 * profile.count + 1 } });
+    profile.labels.push(null);
+    profile.count++;
+  }
+
+  // While profiling each dispatch has a pass of its own, whose begin and end the GPU writes down.
+  function alone(label) {
+    endPass();
+    openPass();
+    if (profile.count < PROFILED || profile.labels[PROFILED - 1] === null) profile.labels[profile.count - 1] = label;
+  }
+
+  function startProfile() {
+    check();
+    flush();
+    profile = { queries: device.createQuerySet({ type: "timestamp", count: 2 * PROFILED }), labels: [], count: 0 };
+  }
+
+  // JSON [[label, begin in ns, end in ns], ...] of the dispatches since startProfile()
+  async function stopProfile() {
+    const { queries, labels, count } = profile;
+    flush();
+    profile = null;
+    if (!count) { queries.destroy(); return "[]"; }
+    const bytes = 16 * count;
+    const resolved = device.createBuffer({ size: bytes, usage: QUERY_RESOLVE | COPY_SRC });
+    const target = device.createBuffer({ size: bytes, usage: MAP_READ | COPY_DST });
+    ready();
+    encoder.resolveQuerySet(queries, 0, 2 * count, resolved, 0);
+    encoder.copyBufferToBuffer(resolved, 0, target, 0, bytes);
+    flush();
+    await target.mapAsync(1);
+    const times = new BigUint64Array(target.getMappedRange());
+    const found = labels.map((label, n) => [label, Number(times[2 * n] - times[0]), Number(times[2 * n + 1] - times[0])]).filter(([label]) => label);
+    for (const thing of [target, resolved, queries]) thing.destroy();
+    return JSON.stringify(found);
   }
 
   function endPass() {
@@ -343,6 +381,7 @@
         else words[s[i]] = arguments[first + s[i + 1]];
       }
       const group = groupOf(kernel.bound, ids);
+      if (profile) alone(kernel.label);
       pass.setPipeline(kernel.pipeline);
       pass.setBindGroup(0, group);
       if (kernel.immediate) pass.setImmediates(0, words);
@@ -413,6 +452,7 @@
     for (const step of current.steps) {
       const { kernel } = step;
       const group = groupOf(kernel.bound, step.ids);
+      if (profile) alone(kernel.label);
       pass.setPipeline(kernel.pipeline);
       pass.setBindGroup(0, group);
       if (kernel.immediate) pass.setImmediates(0, step.words);
@@ -440,5 +480,5 @@
   }
 
   return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, plan, dropPlan, run, program, dropProgram, replay, flush,
-           counters, destroy };
+           counters, startProfile, stopProfile, destroy };
 })()

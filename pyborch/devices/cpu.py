@@ -1,6 +1,8 @@
 """The numpy device: plain CPython, browsers without WebGPU, and the oracle of the tests."""
 from __future__ import annotations
 
+import time
+
 from ..errors import DeviceError
 from . import Backend, Storage
 
@@ -18,6 +20,7 @@ class Cpu(Backend):
         except ModuleNotFoundError as error:
             raise DeviceError("the cpu device computes with numpy, which is not loaded: in Pyodide, await pyodide.loadPackage('numpy') first") from error
         self.np = numpy
+        self.events = None
         self.quiet = numpy.errstate(all="ignore")
 
     def numpy_dtype(self, dtype):
@@ -39,6 +42,14 @@ class Cpu(Backend):
     def read(self, storage) -> bytes:
         return storage.buffer.tobytes()
 
+    @staticmethod
+    def wait(awaitable):
+        """The result of an awaitable that waits for nothing."""
+        try:
+            awaitable.send(None)
+        except StopIteration as done:
+            return done.value
+
     async def read_async(self, storage) -> bytes:
         return storage.buffer.tobytes()
 
@@ -50,6 +61,7 @@ class Cpu(Backend):
         return self.np.ndarray(meta.shape, base.dtype, base, meta.offset * size, [s * size for s in meta.strides])
 
     def run(self, plan, inputs, outputs, scalars) -> None:
+        begun = time.perf_counter_ns()
         np, op = self.np, plan.op
         arrays = iter([self.array(s, m) for s, m in zip(inputs, plan.inputs)])
         numbers = iter(scalars)
@@ -63,6 +75,17 @@ class Cpu(Backend):
             # an output may share memory with an input: numpy.copyto handles overlap
             for view, result in zip(views, results):
                 np.copyto(view, result, casting="unsafe")
+        if self.events is not None:
+            self.events.append((op.name, begun, time.perf_counter_ns()))
+
+    def start_profile(self) -> None:
+        """Note from here on when each op begins and ends."""
+        self.events = []
+
+    async def stop_profile(self) -> list:
+        """[(label, begin, end), ...] in nanoseconds."""
+        found, self.events = self.events, None
+        return found
 
     def program(self, calls, inputs, outputs, live):
         """Recorded calls as they are: a replay runs their references."""

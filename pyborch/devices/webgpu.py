@@ -162,6 +162,13 @@ class WebGpu(Backend):
         raw = dtype.wgsl == "f16" or dtype.itemsize == 4
         return ("raw" if raw else dtype.code), (2 if dtype.wgsl == "f16" else 4)
 
+    def wait(self, awaitable):
+        """The result of an awaitable; SyncReadError where the browser cannot wait."""
+        if not can_run_sync():
+            awaitable.close()
+            raise SyncReadError("this has to wait for the GPU and this browser cannot wait here (no JSPI): use `async with` or `await`")
+        return run_sync(awaitable)
+
     def read(self, storage) -> bytes:
         if not can_run_sync():
             raise SyncReadError("reading a value has to wait for the GPU and this browser cannot wait here (no JSPI): use "
@@ -291,6 +298,16 @@ class WebGpu(Backend):
             await self.bridge.synchronize()
         except JsException as error:
             raise self._translate(error) from None
+
+    def start_profile(self) -> None:
+        """Have the GPU write down when each dispatch begins and ends; DeviceError where it cannot."""
+        if "timestamp-query" not in self.features:
+            raise DeviceError(f"profile: this adapter ({self.name}) has no timestamp-query, so the time of its work cannot be taken")
+        self.bridge.startProfile()
+
+    async def stop_profile(self) -> list:
+        """[(label, begin, end), ...] in nanoseconds."""
+        return json.loads(await self.bridge.stopProfile())
 
     def stats(self) -> dict:
         self._reap()

@@ -1,0 +1,25 @@
+"""Profiles eager work and a compiled step on WebGPU; writes the pictures where the page can."""
+import pyborch as torch
+from pyborch import nn
+
+torch.set_default_device("webgpu")
+model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.LayerNorm(64), nn.Linear(64, 8))
+step = torch.compile(lambda x: model(x).softmax(-1))
+x = torch.randn(32, 64)
+with torch.no_grad():
+    step(x)
+    with torch.profile() as eager:
+        (x @ x.t()).exp().sum().item()
+    with torch.profile() as replayed:
+        step(x)
+print(eager)
+print(replayed)
+print(step.programs[-1])
+assert len(eager.events) >= 3 and all(end >= begin for _, begin, end in eager.events)
+assert [name for name, _, _ in replayed.events] == [s.kernel.label for s, _, _ in step.programs[-1].lowered]
+assert "dispatches" in replayed.table() and "<svg" in replayed._repr_html_()
+picture = step.programs[-1].show().svg()
+assert picture.count("<rect") == step.programs[-1].dispatches
+with torch.profile() as nothing:
+    pass
+assert nothing.events == [] and nothing.total_ms == 0.0
