@@ -68,7 +68,7 @@ def check_samples(first):
                 continue
             step, leaves = sample_step(runner, record, name, k, s)
             step()
-            compiled = torch.compile(step)
+            compiled = torch.compile(step, fullgraph=True)
             try:
                 for _ in range(2):
                     torch.manual_seed(5)

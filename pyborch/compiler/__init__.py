@@ -20,8 +20,9 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
 
     A whole training step can be compiled: forward, ``backward()``, ``optimizer.step()``, dropout, batch-norm statistics. Recorded
     anew for other shapes, dtypes, Python arguments, gradient mode, ``train()``/``eval()`` or swapped parameters (at most 8 programs are
-    kept). Python code runs only while recording. CaptureError where a replay could not repeat what the function did: reading values,
-    making tensors that outlive the call without being returned. A function whose result still needs gradients runs eagerly.
+    kept). Python code runs only while recording. Where a replay could not repeat what the function did (reading values, making tensors that
+    outlive the call without being returned), the function runs eagerly and a warning says why and where; with ``fullgraph=True`` it is a
+    CaptureError. A function whose result still needs gradients runs eagerly too.
 
     On WebGPU elementwise operations, reductions and what follows a product are fused into few kernels, alike updates of many tensors (an
     optimizer's step) are one, and memory is planned: ``print`` shows the program. ``options={"recompute": True}`` computes elementwise
@@ -32,14 +33,14 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     unknown = set(options or ()) - {"recompute"}
     if unknown:
         raise RuntimeError(f"Unexpected optimization option {sorted(unknown)[0]}, known options are ['recompute']")
-    return model if disable else Compiled(model, options)
+    return model if disable else Compiled(model, options, fullgraph)
 
 
 class Compiled:
     """What :func:`compile` returns: call it like the function. Attributes are those of the function or module."""
 
-    def __init__(self, fn, options=None):
-        self._orig_mod, self._options = fn, dict(options or {})
+    def __init__(self, fn, options=None, fullgraph=False):
+        self._orig_mod, self._options, self._fullgraph = fn, dict(options or {}), fullgraph
         self._programs: dict = {}
         self._warm: dict = {}
         self._eager: set = set()
@@ -65,7 +66,7 @@ class Compiled:
         return (m, id(t.storage)) if edge_of(t) is not None else (m.shape, m.dtype, m.device)
 
     def _record(self, key, spec, tensors):
-        recorder = capture.Recorder()
+        recorder = capture.Recorder(self._fullgraph)
         arguments = [None if is_static(t) else own_argument(t) for t in tensors]
         for own in arguments:
             if own is not None:
@@ -83,8 +84,11 @@ class Compiled:
             tensors[k].detach().copy_(arguments[k])
         results: list = []
         result_spec = flatten(result, results)
+        if recorder.broken:
+            return self._stay_eager(key, result, f"{recorder.broken}. It runs eagerly.")
         if self._wants_gradient(recorder, results):
-            return self._stay_eager(key, result)
+            return self._stay_eager(key, result, "compile: the result still needs gradients, so this function runs eagerly. Compile the whole training "
+                                    "step (forward, backward and optimizer.step()), or call it under no_grad().")
         if not recorder.calls or self._warming_up(key, recorder, results):
             return result
         device = recorder.calls[0].plan.device
@@ -95,14 +99,13 @@ class Compiled:
         nodes = [t.grad_fn for t in results]
         return any(node is not None and node not in recorder.walked for node in nodes)
 
-    def _stay_eager(self, key, result):
+    def _stay_eager(self, key, result, why):
         self._eager.add(key)
-        warnings.warn("compile: the result still needs gradients, so this function runs eagerly. Compile the whole training step (forward, backward "
-                      "and optimizer.step()), or call it under no_grad().", stacklevel=4)
+        warnings.warn(why, stacklevel=4)
         return result
 
     def _warming_up(self, key, recorder, results):
-        """Whether the call made lasting state (as a first call may); CaptureError where it does so every time."""
+        """Whether the call made lasting state (as a first call may); where it does so every time it cannot be replayed."""
         kept = {recorder.number(t.storage) for t in results}
         kept |= {recorder.number(leaf._grad.storage) for leaf, _, _ in recorder.entry_grads.values() if leaf._grad is not None}
         if not recorder.survivors(kept):
@@ -113,9 +116,12 @@ class Compiled:
             self._warm[key] = self._warm.get(key, 0) + 1
             if self._warm[key] > WARM_UPS:
                 first = survivors[0]
-                raise CaptureError(f"compile: {len(survivors)} tensors made inside the function outlive each call without being returned, the first by "
-                                   f"{first.maker.describe()}. A replay cannot make them anew: return them, or write into a tensor made outside "
-                                   "(copy_, out=).")
+                message = (f"compile: {len(survivors)} tensors made inside the function outlive each call without being returned, the first by "
+                           f"{first.maker.describe()}. A replay cannot make them anew: return them, or write into a tensor made outside "
+                           "(copy_, out=).")
+                if self._fullgraph:
+                    raise CaptureError(message)
+                self._stay_eager(key, None, message + " It runs eagerly.")
         return bool(survivors)
 
     def _keep(self, key, program):

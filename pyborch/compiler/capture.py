@@ -33,8 +33,9 @@ class Call:
 class Recorder:
     """Takes part in every op call while ``autograd.state.recorder`` is set to it."""
 
-    def __init__(self):
+    def __init__(self, strict=True):
         self.values, self.calls, self.host, self.modules = [], [], [], []
+        self.strict, self.broken = strict, None
         self.walked: weakref.WeakSet = weakref.WeakSet()
         self.entry_grads: dict = {}
         self._numbers: dict = {}
@@ -51,8 +52,8 @@ class Recorder:
 
     def _written(self, number, plan):
         if self.values[number].constant:
-            raise CaptureError(f"compile: {plan.describe()} writes into a tensor made from Python data inside the function; a replay would find the "
-                               "changed data. Make it with zeros/full/arange there, or outside the function.")
+            self._break(f"compile: {plan.describe()} writes into a tensor made from Python data inside the function; a replay would find the "
+                        "changed data. Make it with zeros/full/arange there, or outside the function.")
         return number
 
     def number(self, storage) -> int:
@@ -89,14 +90,28 @@ class Recorder:
         self.host.append(fn)
 
     def refuse(self, what) -> None:
-        """Raise CaptureError for what a replay cannot repeat."""
-        raise CaptureError(f"compile: {what} inside a compiled function would be replayed with the values of this call; move it outside, "
-                           "or return the tensor and read it there")
+        """Say what a replay cannot repeat: CaptureError where the whole function must be replayed."""
+        self._break(f"compile: {what} inside a compiled function would be replayed with the values of this call; move it outside, "
+                    "or return the tensor and read it there")
+
+    def _break(self, message):
+        if self.strict:
+            raise CaptureError(message)
+        self.broken = self.broken or f"{message} ({where()})"
 
     # afterwards
     def survivors(self, kept) -> list:
         """Internal values still alive although neither returned nor a gradient: state that the function made."""
         return [v for n, v in enumerate(self.values) if v.kind == INTERNAL and n not in kept and v.ref() is not None]
+
+
+def where() -> str:
+    """The line outside this package that is being run, as ``file:line``."""
+    import sys
+    frame = sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "pyborch":
+        frame = frame.f_back
+    return f"at {frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def active() -> bool:

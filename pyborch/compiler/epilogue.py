@@ -36,6 +36,9 @@ class Epilogue(gemm.Result):
         self.extra_in = [v for v in others if v not in body.written]
         self.extra_out = [v for v in others if v in body.written]
 
+    def label(self):
+        return self.body.label()
+
     def inputs(self):
         return super().inputs() + [(self.body.names[v], _Named(self.body.graph.dtypes[v], v)) for v in self.extra_in]
 

@@ -186,7 +186,7 @@
     pending++;
     flush();
     try {
-      await target.mapAsync(1, 0, copied);
+      await hurried(target.mapAsync(1, 0, copied));
     } catch (error) {
       check();
       throw error;
@@ -197,6 +197,31 @@
     if (idle.length < 4 && capacity <= 1 << 24) idle.push(target); else target.destroy();
     failed();
     return kind === "raw" ? bytes : narrow(bytes, kind);
+  }
+
+  // Chromium looks for finished work lazily; popping an error scope makes it look. So one is popped again and again meanwhile: H200, a value
+  // after one small dispatch 0.36 ms instead of 0.56, a ResNet-18 forward 1.4 instead of 3.5. A software adapter needs the processor itself.
+  let hurry = false, channel = null, ticked = null;
+  function tick() {
+    if (!channel) {
+      channel = new MessageChannel();
+      channel.port1.onmessage = () => ticked();
+      if (channel.port1.unref) channel.port1.unref();
+    }
+    return new Promise((resolve) => { ticked = resolve; channel.port2.postMessage(0); });
+  }
+
+  async function hurried(promise) {
+    let waiting = hurry;
+    const finish = () => { waiting = false; };
+    promise.then(finish, finish);
+    while (waiting && !lost && ticked === null) {
+      device.pushErrorScope("internal");
+      await device.popErrorScope();
+      await tick();
+      ticked = null;
+    }
+    return promise;
   }
 
   function failed() {
@@ -480,5 +505,5 @@
   }
 
   return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, plan, dropPlan, run, program, dropProgram, replay, flush,
-           counters, startProfile, stopProfile, destroy };
+           counters, setHurry: (value) => { hurry = value; }, startProfile, stopProfile, destroy };
 })()

@@ -85,6 +85,7 @@ class WebGpu(Backend):
         words = " ".join(info[k] for k in ("vendor", "architecture", "device", "description")).strip()
         self.name = info["description"] or words or "unknown adapter"
         self.software = info["fallback"] or any(word in words.lower() for word in SOFTWARE)
+        bridge.setHurry(not self.software)
         self.has_f16 = "shader-f16" in self.features
         self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer)
         self.homes: dict = {}        # buffer -> (arena, offset, size of the arena, own size)

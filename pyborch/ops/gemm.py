@@ -49,6 +49,10 @@ class Result:
         self.operand, self.fields, self.row, self.col = operand, fields, row, col
         self.bias, self.bias_row, self.bias_col = bias, bias_row, bias_col
 
+    def label(self):
+        """The kernel's name where it is more than a product."""
+        return ""
+
     def inputs(self):
         """[(name, operand)] of what is read beside the two sides."""
         return [] if self.bias is None else [("bias", self.bias)]
@@ -177,5 +181,5 @@ def _kernel(variant, steps, a, b, result, acc):
                       *bindings, kernels.source("prelude"), *parts, kernels.source(name)])
     found = _built.get(text)
     if found is None:
-        found = _built[text] = kernels.Kernel(name, text)
+        found = _built[text] = kernels.Kernel(result.label() or name, text)
     return found

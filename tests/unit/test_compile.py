@@ -125,19 +125,33 @@ def test_gradients_accumulate_where_the_step_does_not_clear_them():
     assert len(runs) <= 3
 
 
-def test_what_a_replay_cannot_repeat_is_refused():
+def test_what_a_replay_cannot_repeat_is_refused_where_the_whole_graph_is_wanted():
     with pytest.raises(torch.CaptureError, match="reading a value"):
-        torch.compile(lambda x: x * x.sum().item())(torch.ones(2))
+        torch.compile(lambda x: x * x.sum().item(), fullgraph=True)(torch.ones(2))
     kept = []
 
     def leaks(x):
         kept.append(x * 2)
         return x
-    f = torch.compile(leaks)
+    f = torch.compile(leaks, fullgraph=True)
     with pytest.raises(torch.CaptureError, match="outlive each call"):
         for _ in range(4):
             f(torch.ones(2))
     assert not torch.autograd.state.recorder
+
+
+def test_else_it_runs_eagerly_with_a_warning_that_says_what_and_where():
+    f, runs = counted(lambda x: x * x.sum().item())
+    with pytest.warns(UserWarning, match=r"reading a value .* \(at .*test_compile.py:\d+\)"):
+        assert f(torch.ones(2)).tolist() == [2, 2]
+    assert f(torch.full((2,), 2.0)).tolist() == [8, 8]
+    assert len(runs) == 2
+    kept = []
+    g = torch.compile(lambda x: kept.append(x * 2))
+    with pytest.warns(UserWarning, match="outlive each call"):
+        for k in range(5):
+            g(torch.full((2,), float(k)))
+    assert [t.tolist() for t in kept] == [[2.0 * k] * 2 for k in range(5)]
 
 
 def test_a_failure_while_recording_leaves_eager_mode_as_it_was():
