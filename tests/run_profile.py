@@ -1,5 +1,10 @@
-"""Profiles eager work and a compiled step on WebGPU; writes the pictures where the page can."""
+"""Profiles eager work and a compiled step on WebGPU; reads values as on a hardware adapter, several at once."""
+import asyncio
+
+from pyodide.ffi import run_sync
+
 import pyborch as torch
+import pyborch.devices
 from pyborch import nn
 
 torch.set_default_device("webgpu")
@@ -23,3 +28,11 @@ assert picture.count("<rect") == step.programs[-1].dispatches
 with torch.profile() as nothing:
     pass
 assert nothing.events == [] and nothing.total_ms == 0.0
+
+pyborch.devices.backend().bridge.setHurry(True)
+
+
+async def several():
+    return await asyncio.gather(*[(x * k).sum().item_async() for k in range(6)])
+total = x.sum().item()
+assert all(abs(found - k * total) < 1e-3 * max(1.0, abs(k * total)) for k, found in enumerate(run_sync(several())))

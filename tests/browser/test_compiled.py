@@ -1,13 +1,13 @@
 """Compiled steps do what eager ones do, on WebGPU in a browser."""
-from test_ops_webgpu import TESTS
-
 from tools.browser import ROOT, run_script
 
+TESTS = ROOT / "tests"
 
-def run(*args):
+
+def run(*args, script="run_compiled.py"):
     lines = []
     files = [TESTS / "samples.py", TESTS / "golden", ROOT / "bench/models.py"]
-    status = run_script(TESTS / "run_compiled.py", args, files=files, on_log=lambda fd, text: lines.append(text))
+    status = run_script(TESTS / script, args, files=files, on_log=lambda fd, text: lines.append(text))
     return status, "".join(lines)
 
 
@@ -23,4 +23,9 @@ def test_networks_train_as_eager_within_a_few_dispatches():
 
 def test_random_graphs_equal_eager():
     status, text = run("graphs", "60", "1")
+    assert status == 0, text
+
+
+def test_profiles_and_pictures_show_what_ran():
+    status, text = run(script="run_profile.py")
     assert status == 0, text
