@@ -4,9 +4,23 @@ from __future__ import annotations
 from . import devices
 from .devices import Meta
 
-_sources: dict = {}
-_pipelines: dict = {}
 GROUP_LIMIT = 65535
+KERNEL_LIMIT = 1024
+
+
+class Cache(dict):
+    """A dictionary that lets its oldest entries go beyond a number of them."""
+
+    def keep(self, key, value):
+        """Remember and return ``value``."""
+        while len(self) >= KERNEL_LIMIT:
+            del self[next(iter(self))]
+        self[key] = value
+        return value
+
+
+_sources: dict = {}
+_pipelines = Cache()
 
 
 def source(name: str) -> str:
@@ -33,6 +47,10 @@ class Kernel:
         self.label, self.text, self.ids = label, text, {}
         self.access = binding_access(text)
 
+    def __del__(self):
+        for device, number in self.ids.items():
+            device.drop_kernel(number)
+
 
 def binding_access(text: str) -> str:
     """'r' or 'w' per storage binding of group 0, in binding order."""
@@ -55,7 +73,7 @@ def load(name: str, consts=None, types=None, text: str = "") -> Kernel:
         lines += [f"const {k} = {wgsl_literal(v)};" for k, v in (consts or {}).items()]
         lines += [f"alias {k} = {v};" for k, v in (types or {}).items()]
         label = " ".join([name, *(f"{k}={v}" for k, v in (consts or {}).items())])
-        found = _pipelines[key] = Kernel(label, "\n".join(lines + [text, source("prelude"), source(name)]))
+        found = _pipelines.keep(key, Kernel(label, "\n".join(lines + [text, source("prelude"), source(name)])))
     return found
 
 

@@ -52,4 +52,29 @@ for n in range(120):
     stats = backend.stats()
     peak = max(peak, stats["reserved_bytes"] - stats["allocated_bytes"])
 assert peak <= (64 << 20) + (8 << 20), peak
-print("ok", alive(), peak)
+
+
+def train_and_forget(width):
+    """Train a compiled step whose optimizer gathers its memory, and let go of all of it."""
+    weights = [nn.Parameter(torch.ones(8, width)) for _ in range(3)]
+    optimizer = torch.optim.SGD(weights, lr=0.1, momentum=0.9)
+
+    def step():
+        optimizer.zero_grad()
+        sum((w * 2).softmax(-1).square().sum() for w in weights).backward()
+        optimizer.step()
+    compiled = torch.compile(step)
+    for _ in range(4):
+        compiled()
+    assert compiled.programs
+    compiled.reset()
+
+
+left = []
+for n in range(30):
+    train_and_forget(8 + n)
+    gc.collect()
+    stats = backend.stats()
+    left.append((stats["programs"], stats["allocated_bytes"]))
+assert len(set(left)) == 1, left
+print("ok", alive(), peak, left[-1])

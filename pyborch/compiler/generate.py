@@ -12,8 +12,7 @@ from .fuse import bindings, escapes, shape_of
 from .space import Rows, terms_of
 
 GROUP = 256
-_kernels: dict = {}
-KERNEL_LIMIT = 1024
+_kernels = kernels.Cache()
 
 
 class Scope(Builder):
@@ -229,10 +228,4 @@ def _step(body, text, groups):
 
 def kernel_of(label, text):
     """The kernel of a text; equal texts share one."""
-    found = _kernels.pop(text, None)
-    if found is None:
-        found = kernels.Kernel(label, text)
-        while len(_kernels) >= KERNEL_LIMIT:
-            del _kernels[next(iter(_kernels))]
-    _kernels[text] = found
-    return found
+    return _kernels.get(text) or _kernels.keep(text, kernels.Kernel(label, text))

@@ -4,7 +4,7 @@
   const PROFILED = 2048, QUERY_RESOLVE = 512, MAP_READ = 1, COPY_SRC = 4, COPY_DST = 8, UNIFORM = 64, STORAGE = 128, COMPUTE = 4;
   const RING_SLOT = 256, RING_SLOTS = 512;
   let device, queue, lost = null, immediateBytes = 0;
-  let buffers = [null], starts = [0], slices = [null], freeIds = [], kernels = [], plans = [], freePlans = [], programs = [], freePrograms = [];
+  let buffers = [null], starts = [0], slices = [null], freeIds = [], kernels = [], freeKernels = [], plans = [], freePlans = [], programs = [], freePrograms = [];
   let layouts = new Map(), pipelineLayouts = new Map();
   let encoder = null, pass = null, pending = 0, batch = [], errors = [], scopes = new Set(), staging = new Map();
   let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0, profile = null;
@@ -266,8 +266,14 @@
     }
     const pipeline = scoped("validation", [`compiling ${label}`], () => device.createComputePipeline({
       label, layout, compute: { module: device.createShaderModule({ label, code }), entryPoint: "main" } }));
-    kernels.push({ pipeline, bound, immediate, paramBytes, label, untried: true });
-    return kernels.length - 1;
+    const id = freeKernels.length ? freeKernels.pop() : kernels.length;
+    kernels[id] = { pipeline, bound, immediate, paramBytes, label, untried: true };
+    return id;
+  }
+
+  function dropKernel(id) {
+    kernels[id] = null;
+    freeKernels.push(id);
   }
 
   // One dispatch's bind group; three small ids pack into one number, longer lists into a string
@@ -496,7 +502,7 @@
   }
 
   function counters() {
-    return JSON.stringify({ submits, dispatches, kernels: kernels.length, plans: plans.length - freePlans.length,
+    return JSON.stringify({ submits, dispatches, kernels: kernels.length - freeKernels.length, plans: plans.length - freePlans.length,
       buffers: buffers.filter(Boolean).length, programs: programs.filter(Boolean).length });
   }
 
@@ -505,6 +511,6 @@
     device.destroy();
   }
 
-  return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, plan, dropPlan, run, program, dropProgram, replay, flush,
+  return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, dropKernel, plan, dropPlan, run, program, dropProgram, replay, flush,
            counters, setHurry: (value) => { hurry = value; }, startProfile, stopProfile, destroy };
 })()

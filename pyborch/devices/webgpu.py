@@ -223,6 +223,10 @@ class WebGpu(Backend):
             found = kernel.ids[self] = self.bridge.kernel(kernel.label, text, kernel.access, words * 4)
         return found
 
+    def drop_kernel(self, number) -> None:
+        """Give a pipeline back."""
+        self.bridge.dropKernel(number)
+
     def launch(self, plan, storages, scalars) -> list:
         """Run a plan into new storages: one FFI call."""
         outputs = []

@@ -11,7 +11,7 @@ from .formula import Code
 from .pointwise_plan import store_expression
 from .reduce_plan import SUMS, plan_reduce
 
-_built: dict = {}
+_built = kernels.Cache()
 
 
 class Side:
@@ -181,5 +181,5 @@ def _kernel(variant, steps, a, b, result, acc):
                       *bindings, kernels.source("prelude"), *parts, kernels.source(name)])
     found = _built.get(text)
     if found is None:
-        found = _built[text] = kernels.Kernel(result.label() or name, text)
+        found = _built.keep(text, kernels.Kernel(result.label() or name, text))
     return found

@@ -6,7 +6,7 @@ from .. import shape as shapes
 from .formula import Builder, Code, CodeMath
 
 GROUP = 256
-_kernels: dict = {}
+_kernels = kernels.Cache()
 
 
 def load_expression(dtype, text, compute) -> str:
@@ -76,10 +76,8 @@ def _kernel(plan, op, inputs, outputs, rank, modes, scalar_kinds, params):
     key = (op, rank, modes, tuple(o.meta.dtype for o in inputs + outputs), plan.aliases, plan.layout, scalar_kinds, tuple(params.items()))
     found = _kernels.get(key)
     if found is None:
-        if len(_kernels) > 2048:
-            _kernels.clear()
         text = _text(plan, op, inputs, outputs, rank, modes, scalar_kinds, params)
-        found = _kernels[key] = kernels.Kernel(op.name, text)
+        found = _kernels.keep(key, kernels.Kernel(op.name, text))
     return found
 
 

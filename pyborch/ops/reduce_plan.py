@@ -94,7 +94,7 @@ def _kept_text(rank):
     return fields, f"fn kept(o: u32) -> u32 {{ {' '.join(lines)} return at; }}"
 
 
-_built: dict = {}
+_built = kernels.Cache()
 
 
 def element(dtype, text) -> str:
@@ -109,7 +109,7 @@ def _assemble(recipe, types, results, rank, lanes, second):
     key = (recipe, tuple(map(tuple, types)), tuple(results) if results else None, rank, lanes, second)
     found = _built.get(key)
     if found is None:
-        found = _built[key] = kernels.Kernel("reduce", _text(recipe, types, results, rank, lanes, second))
+        found = _built.keep(key, kernels.Kernel("reduce", _text(recipe, types, results, rank, lanes, second)))
     return found
 
 
