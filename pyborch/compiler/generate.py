@@ -16,19 +16,11 @@ _kernels = kernels.Cache()
 
 
 class Scope(Builder):
-    """Lines of one block, with names that no other block uses."""
+    """Lines of one block, with names that no other block uses; ``values``: (node, output) -> its stored form here."""
 
     def __init__(self, prefix):
-        super().__init__()
-        self.prefix, self.values = prefix, {}
-
-    def let(self, type, text):
-        key = (type, text)
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = Code(self, type, f"{self.prefix}{len(self.known)}")
-            self.lines.append(f"let {found.text}: {type} = {text};")
-        return found
+        super().__init__(prefix)
+        self.values: dict = {}
 
 
 class Body:

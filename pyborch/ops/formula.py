@@ -10,16 +10,16 @@ _FLOAT_MAX = 3.4028234663852886e38
 
 
 class Builder:
-    """Collects ``let`` lines; equal expressions share one name."""
+    """Collects ``let`` lines, whose names begin with ``prefix``; equal expressions share one name."""
 
-    def __init__(self):
-        self.lines, self.known = [], {}
+    def __init__(self, prefix="v"):
+        self.prefix, self.lines, self.known = prefix, [], {}
 
     def let(self, type, text) -> Code:
         key = (type, text)
         found = self.known.get(key)
         if found is None:
-            found = self.known[key] = Code(self, type, f"v{len(self.lines)}")
+            found = self.known[key] = Code(self, type, f"{self.prefix}{len(self.known)}")
             self.lines.append(f"let {found.text}: {type} = {text};")
         return found
 

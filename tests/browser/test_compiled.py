@@ -1,13 +1,15 @@
 """Compiled steps do what eager ones do, on WebGPU in a browser."""
+import pytest
+
 from tools.browser import ROOT, run_script
 
 TESTS = ROOT / "tests"
 
 
-def run(*args, script="run_compiled.py"):
+def run(*args, script="run_compiled.py", **options):
     lines = []
     files = [TESTS / "samples.py", TESTS / "golden", ROOT / "bench/models.py"]
-    status = run_script(TESTS / script, args, files=files, on_log=lambda fd, text: lines.append(text))
+    status = run_script(TESTS / script, args, files=files, on_log=lambda fd, text: lines.append(text), **options)
     return status, "".join(lines)
 
 
@@ -29,3 +31,10 @@ def test_random_graphs_equal_eager():
 def test_profiles_and_pictures_show_what_ran():
     status, text = run(script="run_profile.py")
     assert status == 0, text
+
+
+@pytest.mark.parametrize("browser", ["chromium", "firefox"])
+def test_the_attention_kernel_equals_products_and_a_softmax(browser):
+    status, text = run(script="run_attention.py", name=browser)
+    assert status == 0, text
+    assert browser == "chromium" or "float16 True" in text

@@ -76,3 +76,15 @@ def _curvature(function, *shapes):
 def test_second_derivatives(function, shapes):
     exact, measured = _curvature(function, *shapes)
     assert exact == pytest.approx(measured, rel=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"attn_mask": "bool"}, {"attn_mask": "added"}, {"scale": 0.3}, {"enable_gqa": True}])
+def test_attention_is_the_same_whether_or_not_a_gradient_is_wanted(options):
+    torch.manual_seed(1)
+    masks = {"bool": torch.rand(5, 7) > 0.5, "added": torch.randn(5, 7)}
+    options = {k: masks.get(v, v) if isinstance(v, str) else v for k, v in options.items()}
+    q, k, v = torch.randn(2, 4, 5, 6), torch.randn(2, 2 if "enable_gqa" in options else 4, 7, 6), torch.randn(2, 2 if "enable_gqa" in options else 4, 7, 3)
+    wanted = torch.nn.functional.scaled_dot_product_attention(q.clone().requires_grad_(), k, v, **options).detach()
+    with torch.no_grad():
+        found = torch.nn.functional.scaled_dot_product_attention(q, k, v, **options)
+    assert wanted.shape == found.shape and (wanted - found).abs().max().item() < 1e-5

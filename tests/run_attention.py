@@ -1,0 +1,59 @@
+"""The attention kernel against products and a softmax on WebGPU, and some compiled kernels, float16 too where the device has it."""
+import pyborch as torch
+import pyborch.devices
+from pyborch.nn import functional as F
+
+torch.set_default_device("webgpu")
+torch.manual_seed(0)
+HALF = pyborch.devices.backend().has_f16
+count = 0
+
+
+def check(wanted, found, tolerance):
+    global count
+    assert wanted.shape == found.shape and wanted.dtype == found.dtype, (wanted.shape, found.shape)
+    worst = (wanted.float() - found.float()).abs().max().item()
+    assert worst < tolerance, (worst, wanted.shape)
+    count += 1
+
+
+def attend(q, k, v, tolerance=1e-5, **options):
+    """The same with and without a gradient wanted: the first is made of products, the second is the kernel."""
+    wanted = F.scaled_dot_product_attention(q.requires_grad_(), k, v, **options).detach()
+    with torch.no_grad():
+        check(wanted, F.scaled_dot_product_attention(q, k, v, **options), tolerance)
+
+
+def heads(*shape, dtype=torch.float32):
+    return torch.randn(*shape).to(dtype)
+
+
+for queries, keys, size, wide in ((1, 1, 4, 4), (17, 33, 8, 12), (40, 70, 64, 64), (5, 100, 128, 3), (33, 32, 7, 128)):
+    q, k, v = heads(2, 3, queries, size), heads(2, 3, keys, size), heads(2, 3, keys, wide)
+    attend(q, k, v)
+    attend(q[0], k[0], v[0], scale=0.3)
+    attend(q, k, v, attn_mask=torch.randn(queries, keys))
+    attend(q, k, v, attn_mask=torch.rand(2, 1, queries, keys) > 0.4)
+    attend(q, k, v, attn_mask=torch.zeros(queries, keys) > 0)
+    if queries == keys or queries > 16:
+        attend(q, k, v, is_causal=True)
+mixed = heads(2, 50, 3, 4, 16).permute(2, 0, 3, 1, 4)
+attend(*[t.detach() for t in mixed.unbind(0)], is_causal=True)
+attend(heads(1, 6, 20, 8), heads(1, 2, 20, 8), heads(1, 2, 20, 8), enable_gqa=True)
+
+
+def step(x, w):
+    y = F.layer_norm((x * 2 + 1).relu(), (x.shape[-1],), w, w)
+    return (y @ y.transpose(-2, -1)).softmax(-1).tanh() * 0.5, y.mean(0), (y > 0.5).sum(1), y.var(0)
+
+
+for dtype, tolerance in ((torch.float32, 1e-5), (torch.float16, 1e-2))[:1 + HALF]:
+    if dtype is torch.float16:
+        attend(heads(2, 3, 20, 16, dtype=dtype), heads(2, 3, 40, 16, dtype=dtype), heads(2, 3, 40, 16, dtype=dtype), tolerance)
+    x, w = heads(40, 300, dtype=dtype), heads(300, dtype=dtype)
+    compiled = torch.compile(step)
+    with torch.no_grad():
+        compiled(x, w)
+        for wanted, found in zip(step(x, w), compiled(x, w)):
+            check(wanted, found, tolerance * max(1.0, wanted.float().abs().max().item()))
+print(f"{count} comparisons, float16 {HALF}")
