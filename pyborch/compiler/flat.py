@@ -7,8 +7,9 @@ from ..kernels import Operand, Plan
 from .graph import Graph, Node
 
 
-def flattened(graph: Graph, limit_bytes: int) -> Graph:
+def flattened(graph: Graph, device) -> Graph:
     """The graph with alike updates of whole tensors joined, each where the last of them was."""
+    limit_bytes = device.limits["maxStorageBufferBindingSize"]
     found: dict = {}
     for node in graph.nodes:
         key = _key(graph, node)
@@ -16,7 +17,7 @@ def flattened(graph: Graph, limit_bytes: int) -> Graph:
             found.setdefault(key, []).append(node)
     for nodes in found.values():
         for part in _within(_free(graph, nodes), limit_bytes):
-            if len(part) > 1:
+            if len(part) > 1 and all(device.can_gather(storages) for storages in _columns(graph, part)):
                 _join(graph, part)
     graph.number()
     return graph
@@ -75,6 +76,13 @@ def _within(nodes, limit_bytes):
         part.append(node)
         total += size
     yield part
+
+
+def _columns(graph, nodes):
+    """The storages that would be gathered, as far as they were there before the step."""
+    for accesses in zip(*[(*n.reads, *n.writes) for n in nodes]):
+        if all(a.value in graph.storages for a in accesses):
+            yield [graph.storages[a.value] for a in accesses]
 
 
 def _join(graph, nodes):

@@ -42,12 +42,14 @@ class Node:
 
 class Graph:
     """``nodes`` in order; ``readers`` of each state of a value (also who overwrites only a part of it); per value ``dtypes``, ``sizes``
-    (elements) and ``kinds``; ``kept`` values outlive the step. ``makers`` of each state; ``written`` says when: [(state, index)] per value."""
+    (elements) and ``kinds``; ``kept`` values outlive the step. ``makers`` of each state;
+    ``written`` says when: [(state, index)] per value; ``storages`` of values that were there before."""
 
     def __init__(self, recorder, kept):
         self.kinds = [v.kind for v in recorder.values]
         self.dtypes = [v.dtype for v in recorder.values]
         self.sizes = [v.numel for v in recorder.values]
+        self.storages = {n: v.storage for n, v in enumerate(recorder.values) if v.kind != INTERNAL}
         self.recorded = len(self.sizes)      # later numbers are temporaries of op calls
         self.kept = set(kept) | {n for n, kind in enumerate(self.kinds) if kind != INTERNAL}
         self.nodes: list = []

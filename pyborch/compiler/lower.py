@@ -45,7 +45,7 @@ def lower(graph, device, recompute=None) -> list:
     work: list = []
     if recompute or recompute is None and held_bytes(graph) > MUCH:
         recomputed(graph, 256 if recompute else LARGE)
-    flat.flattened(graph, device.limits["maxStorageBufferBindingSize"])
+    flat.flattened(graph, device)
     for group in Fuser(graph, device).run():
         if len(group.nodes) == 1:
             node = group.nodes[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import weakref
 
 from pyodide.code import run_js  # type: ignore[import-not-found]
 from pyodide.ffi import JsException, can_run_sync, run_sync  # type: ignore[import-not-found]
@@ -42,7 +43,7 @@ class Place:
 
 class Arena:
     """A buffer made of others; ``holds()`` while they still lie there."""
-    __slots__ = ("buffer", "members", "device")
+    __slots__ = ("buffer", "members", "device", "__weakref__")
 
     def __init__(self, buffer, members, device):
         self.buffer, self.members, self.device = buffer, members, device
@@ -89,6 +90,7 @@ class WebGpu(Backend):
         self.has_f16 = "shader-f16" in self.features
         self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer)
         self.homes: dict = {}        # buffer -> (arena, offset, size of the arena, own size)
+        self._arenas: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # those that programs use
         self._retired: list = []     # parts of arenas that no storage uses any more
         self._run, self._replay = bridge.run, bridge.replay
         self._kernel_text: dict = {}
@@ -127,21 +129,33 @@ class WebGpu(Backend):
             self.pool.retire(self.homes.pop(buffer)[3])
             self.bridge.destroyBuffer(buffer)
 
-    def gather(self, storages) -> Arena:
-        """One buffer in which the storages lie one after the other, each in its size class; they move there unless they do already."""
-        self._reap()
+    def _gathered(self, storages):
+        """([(offset, size), ...], total size, the buffer in which the storages lie so already or None)."""
         places, total = [], 0
         for s in storages:
             places.append((total, s.form.size))
             total += s.form.size
         homes = [self.homes.get(s.buffer) for s in storages]
         whole = homes[0][0] if homes[0] else None
-        if whole is None or homes != [(whole, offset, total, size) for offset, size in places]:
+        return places, total, whole if whole is not None and homes == [(whole, offset, total, size) for offset, size in places] else None
+
+    def can_gather(self, storages) -> bool:
+        """Whether gather() would take nothing out of a buffer that a program uses."""
+        return self._gathered(storages)[2] is not None or not any(s.buffer in self.homes and self.homes[s.buffer][0] in self._arenas for s in storages)
+
+    def gather(self, storages) -> Arena:
+        """One buffer in which the storages lie one after the other, each in its size class; they move there unless they do already."""
+        self._reap()
+        places, total, whole = self._gathered(storages)
+        if whole is None:
             whole = self.bridge.gather(total, *[n for s, place in zip(storages, places) for n in (s.buffer, *place)])
             for s, (offset, size) in zip(storages, places):
                 self.homes[s.buffer] = whole, offset, total, size
                 s.form = Form(self, s.form.dtype, s.form.numel, size, self._retired)
-        return Arena(whole, [(s.buffer, self.homes[s.buffer]) for s in storages], self)
+        arena = self._arenas.get(whole)
+        if arena is None:
+            arena = self._arenas[whole] = Arena(whole, [(s.buffer, self.homes[s.buffer]) for s in storages], self)
+        return arena
 
     def part(self, storage, offset, words):
         """``words`` 4-byte words of a storage from ``offset`` on, to be bound as a buffer."""
