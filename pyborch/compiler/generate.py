@@ -78,11 +78,8 @@ class Body:
         """The stored form of what a node reads."""
         made = self.maker.get((a.value, a.state))
         if made is not None and made[0] is not node:
-            return self.passed(scope, *made)
+            return self.output(scope, *made)
         return self.load(scope, a, terms_of(a.meta, shape_of(node)))
-
-    def passed(self, scope, maker, k):
-        return self.output(scope, maker, k)
 
     def load(self, scope, a, terms):
         return scope.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(scope, terms)}]").text
@@ -202,17 +199,17 @@ def points(graph, group):
     """(Step, values, scalars) of a group of elementwise nodes: a thread per element."""
     body, scope = Body(graph, group), Scope("v")
     stores = [body.store(scope, node, k, a, "i") for node, k, a in body.escaping]
-    text = [*body.header(), _main(GROUP), f"  let i = group_index(wid, nwg) * {GROUP}u + lid;", f"  if (i >= {group.numel}u) {{ return; }}",
+    text = [*body.header(), main_of(GROUP), f"  let i = group_index(wid, nwg) * {GROUP}u + lid;", f"  if (i >= {group.numel}u) {{ return; }}",
             *("  " + line for line in scope.lines + stores), "}"]
-    return _step(body, text, -(-group.numel // GROUP))
+    return step_of(body, text, -(-group.numel // GROUP))
 
 
-def _main(size):
+def main_of(size):
     return (f"@compute @workgroup_size({size}) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, "
             "@builtin(local_invocation_index) lid: u32) {")
 
 
-def _step(body, text, groups):
+def step_of(body, text, groups):
     kernel = kernel_of(body.label(), "\n".join(text))
     step = kernels.Step(kernel, tuple(range(len(body.values))), tuple(body.words()), groups)
     return step, body.values, [value for value, _ in body.live]

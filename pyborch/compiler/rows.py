@@ -1,7 +1,7 @@
 """WGSL of a group with reductions: each row is walked once for every level of reductions that depend on one another."""
 from __future__ import annotations
 
-from .generate import Body, Scope, _main, _step
+from .generate import Body, Scope, main_of, step_of
 from .space import Terms
 
 
@@ -78,9 +78,9 @@ def rows(graph, group, device):
     body.row.lines = []
     lines += _row_stores(body, row_stores, lanes)
     o = "group_index(wid, nwg)" if lanes > 1 else f"group_index(wid, nwg) * {threads}u + lid"
-    text = [*body.header(), *_trees(body, passes, lanes), _main(threads), f"  let o = {o};", f"  if (o >= {group.rows.outputs}u) {{ return; }}",
+    text = [*body.header(), *_trees(body, passes, lanes), main_of(threads), f"  let o = {o};", f"  if (o >= {group.rows.outputs}u) {{ return; }}",
             f"  let lane = {'lid' if lanes > 1 else '0u'};", *("  " + line for line in lines), "}"]
-    return _step(body, text, group.rows.outputs if lanes > 1 else -(-group.rows.outputs // threads))
+    return step_of(body, text, group.rows.outputs if lanes > 1 else -(-group.rows.outputs // threads))
 
 
 def _lanes(device, rows):
