@@ -247,9 +247,9 @@ class Tensor:
         """The only element as a Python number; waits for the GPU."""
         return self._only(self._bytes())
 
-    async def item_async(self):
-        """``item()`` for places that cannot wait."""
-        return self._only(await self._bytes_async())
+    def item_async(self):
+        """``item()`` to be awaited. The read begins at the call, so that awaiting it later, after more work, need not wait."""
+        return _read(self._bytes_async(), self._only)
 
     def _only(self, data):
         if self.meta.numel != 1:
@@ -260,17 +260,17 @@ class Tensor:
         """Nested lists of Python numbers; waits for the GPU."""
         return _nested(_values(self._bytes(), self.meta.dtype), self.meta.shape)
 
-    async def tolist_async(self):
-        """``tolist()`` for places that cannot wait."""
-        return _nested(_values(await self._bytes_async(), self.meta.dtype), self.meta.shape)
+    def tolist_async(self):
+        """``tolist()`` to be awaited; the read begins at the call."""
+        return _read(self._bytes_async(), lambda data: _nested(_values(data, self.meta.dtype), self.meta.shape))
 
     def tobytes(self):
         """Elements in row-major order, little-endian, in the logical dtype; waits for the GPU."""
         return self._bytes()
 
-    async def tobytes_async(self):
-        """``tobytes()`` for places that cannot wait."""
-        return await self._bytes_async()
+    def tobytes_async(self):
+        """``tobytes()`` to be awaited; the read begins at the call."""
+        return self._bytes_async()
 
     def _reader(self):
         if state.recorder is not None:
@@ -281,8 +281,8 @@ class Tensor:
     def _bytes(self):
         return self.meta.device.read(self._reader())
 
-    async def _bytes_async(self):
-        return await self.meta.device.read_async(self._reader())
+    def _bytes_async(self):
+        return self.meta.device.read_async(self._reader())
 
     def numpy(self, *, force=False):
         """A numpy array: shares memory on the CPU device, is a copy elsewhere. RuntimeError where it requires grad, unless ``force``."""
@@ -292,9 +292,9 @@ class Tensor:
             return self.meta.device.array(self.storage, self.meta)
         return _array(self._bytes(), self.meta)
 
-    async def numpy_async(self):
-        """``numpy()`` for places that cannot wait."""
-        return _array(await self._bytes_async(), self.meta)
+    def numpy_async(self):
+        """``numpy()`` to be awaited; the read begins at the call."""
+        return _read(self._bytes_async(), lambda data: _array(data, self.meta))
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
@@ -468,6 +468,10 @@ def _values(data, dtype):
     """A flat list of Python numbers."""
     import struct
     return list(struct.unpack(f"<{len(data) // dtype.itemsize}{dtype.code}", data))
+
+
+async def _read(data, convert):
+    return convert(await data)
 
 
 def _nested(flat, shape):

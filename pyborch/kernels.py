@@ -136,6 +136,12 @@ class Plan:
         self.steps, self.parts, self.temps, self.handle, self.decomposed = [], [], [], None, None
         self.single = len(outputs) == 1
 
+    def operands(self) -> list:
+        """What an op's run() takes after the plan: an Operand per tensor operand (None where left out), then one per output."""
+        made = [Operand(m, i) for i, m in enumerate(self.inputs + self.outputs)]
+        tensors = iter(made)
+        return [next(tensors) if is_tensor else None for is_tensor in self.layout if is_tensor is not False] + made[len(self.inputs):]
+
     def describe(self) -> str:
         """``add(float32[2, 3], float32[3])`` for error messages."""
         return f"{self.op.name}({', '.join(f'{m.dtype.name}{list(m.shape)}' for m in self.inputs)})"
@@ -181,10 +187,6 @@ class Plan:
 def build(plan: Plan) -> Plan:
     """Fill a plan with its op's dispatches where the device is a GPU."""
     if plan.device.type == "webgpu":
-        split = len(plan.inputs)
-        operands = [Operand(m, i) for i, m in enumerate(plan.inputs + plan.outputs)]
-        tensors = iter(operands[:split])
-        inputs = [next(tensors) if is_tensor else None for is_tensor in plan.layout if is_tensor is not False]
-        plan.op.run(plan, *inputs, *operands[split:], **plan.params)
+        plan.op.run(plan, *plan.operands(), **plan.params)
         plan.device.prepare(plan)
     return plan

@@ -215,6 +215,22 @@ def check_subsets():
     return [] if worst < 1e-5 and runs <= 9 else [f"subsets: recorded {runs} times, worst difference {worst}"]
 
 
+def check_stacked():
+    """Ten steps in one call: scheduled rates aside, what ten calls do, noise included."""
+    def train(k):
+        torch.manual_seed(4)
+        model = nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.3), nn.ReLU(), nn.Linear(8, 3))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        step = torch.compile(models.training_step(model, optimizer))
+        x, y = torch.randn(24, 5, 6), torch.randint(0, 3, (24, 5))
+        found = [step.run(k, x[i:i + k], y[i:i + k]) for i in range(0, 24, k)]
+        return flat(torch.cat(found)) + flat(model[0].weight), optimizer.state_dict()["state"][0]["step"]
+    (wanted, steps), (found, own) = train(1), train(8)
+    worst = max(abs(a - b) for a, b in zip(wanted, found))
+    print(f"eight steps in one call: worst difference {worst:.1e}")
+    return [] if worst == 0 and float(steps) == float(own) == 24 else [f"stacked: {found} instead of {wanted}, {own} steps instead of {steps}"]
+
+
 def check_graphs(count, seed):
     """Random graphs of 3 to 30 ops with in-place writes, views and reductions. All ops are continuous: rounding decides nothing."""
     failures = []
@@ -301,7 +317,7 @@ which = sys.argv[1] if len(sys.argv) > 1 else "samples"
 if which == "samples":
     problems = check_samples("first" in sys.argv)
 elif which == "models":
-    problems = check_models() + check_subsets()
+    problems = check_models() + check_subsets() + check_stacked()
 else:
     problems = check_graphs(int(sys.argv[2]), int(sys.argv[3]))
 print(f"on {pyborch.devices.backend().name}")

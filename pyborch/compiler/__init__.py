@@ -6,6 +6,7 @@ import warnings
 
 from ..autograd import edge_of, state
 from ..errors import CaptureError
+from ..ops.join import cat
 from . import capture
 from .replay import Program, is_static, own_argument
 from .tree import flatten, rebuild
@@ -51,14 +52,37 @@ class Compiled:
         tensors: list = []
         spec = flatten((args, kwargs), tensors)
         key = (spec, state.grad, *[self._describe(t) for t in tensors])
-        programs = self._programs.get(key)
-        if programs is not None:
-            for program in programs:
-                if program.holds():
-                    return program.run(tensors)
+        program = self._program(key)
+        if program is not None:
+            return program.run(tensors)
         if key in self._eager:
             return self._orig_mod(*args, **kwargs)
         return self._record(key, spec, tensors)
+
+    def run(self, k, *args, **kwargs):
+        """``k`` calls as one: call i takes the i-th part along the first dimension (of size ``k``) of each tensor argument; the results come
+        stacked, (k, ...). For data that is on the GPU already: one call into the browser for all of them, and no waiting between.
+
+        >>> losses = step.run(100, images, labels)   # images (100, batch, ...)
+        """
+        tensors: list = []
+        spec = flatten((args, kwargs), tensors)
+        for t in tensors:
+            if not t.shape or t.shape[0] != k:
+                raise RuntimeError(f"run: each tensor argument needs its k (={k}) parts along dim 0, but one is of shape {list(t.shape)}")
+        parts: list = []
+        while len(parts) < k:
+            i = len(parts)
+            slices = [t[i] for t in tensors]
+            program = self._program((spec, state.grad, *[self._describe(t) for t in slices]))
+            if program is not None and program.repeats:
+                return _stacked([*parts, program.run_stacked([t[i:] for t in tensors], k - i)])
+            args, kwargs = rebuild(spec, iter(slices))
+            parts.append(_one(self(*args, **kwargs)))
+        return _stacked(parts)
+
+    def _program(self, key):
+        return next((program for program in self._programs.get(key, ()) if program.holds()), None)
 
     @staticmethod
     def _describe(t):
@@ -154,3 +178,22 @@ class Compiled:
     def __repr__(self):
         count = sum(len(p) for p in self._programs.values())
         return f"compiled({self._orig_mod!r}, {count} program{'s' if count != 1 else ''})"
+
+
+def _one(result):
+    """A result as a stack of one."""
+    tensors: list = []
+    spec = flatten(result, tensors)
+    return rebuild(spec, iter([t.unsqueeze(0) for t in tensors]))
+
+
+def _stacked(parts):
+    """Stacks of results as one."""
+    found = []
+    for part in parts:
+        tensors: list = []
+        spec = flatten(part, tensors)
+        found.append(tensors)
+    if len(parts) == 1:
+        return parts[0]
+    return rebuild(spec, iter([cat(column) for column in zip(*found)]))

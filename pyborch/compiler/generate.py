@@ -18,8 +18,8 @@ _kernels = kernels.Cache()
 class Scope(Builder):
     """Lines of one block, with names that no other block uses; ``values``: (node, output) -> its stored form here."""
 
-    def __init__(self, prefix):
-        super().__init__(prefix)
+    def __init__(self, prefix, index="i"):
+        super().__init__(prefix, index)
         self.values: dict = {}
 
 

@@ -35,6 +35,13 @@ class Node:
     def name(self):
         return self.detail[1].name if self.kind == "pointwise" else self.plan.op.name
 
+    def redirect(self, old, new) -> None:
+        """Read value ``new`` in place of ``old``."""
+        for a in self.reads:
+            if a.value == old:
+                a.value = new
+        self.slots = [new if v == old else v for v in self.slots]
+
     def __repr__(self):
         what = self.name if self.kind in ("pointwise", "opaque") else f"{self.name}.{self.kind}"
         return f"{', '.join(map(repr, self.writes))} = {what}({', '.join(map(repr, self.reads))})"
@@ -127,7 +134,5 @@ def decomposed(plan) -> Plan:
     found = plan.decomposed
     if found is None:
         found = plan.decomposed = Plan(plan.op, plan.inputs, plan.outputs, plan.layout, plan.scalar_names, plan.params, plan.numbers, plan.aliases)
-        operands = [Operand(m, i) for i, m in enumerate(plan.inputs + plan.outputs)]
-        split = len(plan.inputs)
-        plan.op.parts(found, *operands[:split], *operands[split:], **plan.params)
+        plan.op.parts(found, *found.operands(), **plan.params)
     return found

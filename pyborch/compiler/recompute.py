@@ -21,7 +21,7 @@ def recomputed(graph: Graph, least: int) -> Graph:
                 fresh = _clone(graph, node, late[0].index, clones, chosen)
                 inserted.setdefault(late[0].index, []).extend(clones)
                 for reader in late:
-                    _redirect(reader, a.value, fresh)
+                    reader.redirect(a.value, fresh)
     graph.nodes = [n for i, node in enumerate(graph.nodes) for n in (*inserted.get(i, ()), node)]
     graph.number()
     return graph
@@ -78,9 +78,3 @@ def _clone(graph, node, when, clones, chosen):
     clones.append(copy)
     return fresh
 
-
-def _redirect(node, old, new):
-    for a in node.reads:
-        if a.value == old:
-            a.value = new
-    node.slots = [new if v == old else v for v in node.slots]

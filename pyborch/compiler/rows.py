@@ -10,7 +10,7 @@ class RowsBody(Body):
 
     def __init__(self, graph, group):
         super().__init__(graph, group)
-        self.row, self.rows = Scope("w"), group.rows
+        self.row, self.rows = Scope("w", "o"), group.rows
         self.saved: dict = {}        # (node, output) -> stored earlier by this thread, so it may be read again
         self.depths: dict = {}
 
@@ -149,7 +149,7 @@ def _join(body, reductions, lanes):
 def _row_stores(body, stores, lanes):
     if not stores:
         return []
-    scope = Scope("z")
+    scope = Scope("z", "o")
     texts = [body.store(scope, node, k, a, "o") for node, k, a in stores]
     lines = body.row.lines
     body.row.lines = []

@@ -464,21 +464,26 @@
     freePrograms.push(id);
   }
 
-  // replay(program, (buffer id, byte offset) per input, (buffer id, byte offset) per output, live scalars...)
-  function replay(id) {
+  // replay(program, times, (buffer id, byte offset, bytes to the next time's) per input and per output, live scalars of each time...)
+  function replay(id, times) {
     check();
-    const current = programs[id], { inputs, outputs, live, words, floats } = current;
-    const targets = 1 + 2 * inputs.length, scalars = targets + 2 * outputs.length;
+    const current = programs[id], first = 2 + 3 * (current.inputs.length + current.outputs.length);
+    for (let time = 0; time < times; time++) replayOnce(current, arguments, time, first + time * current.live.length);
+  }
+
+  function replayOnce(current, args, time, scalars) {
+    const { inputs, outputs, live, words, floats } = current;
     for (let n = 0; n < live.length; n++) {
-      const value = arguments[scalars + n];
+      const value = args[scalars + n];
       for (const [step, word, kind] of live[n]) (kind === 0 ? floats : words)[step * (RING_SLOT / 4) + word] = value;
     }
     if (live.length && current.uniforms) { flush(); queue.writeBuffer(current.uniforms, 0, words); }
     ready();
     if (inputs.length) endPass();
+    const outside = (n) => [args[2 + 3 * n], starts[args[2 + 3 * n]] + args[3 + 3 * n] + time * args[4 + 3 * n]];
     for (let n = 0; n < inputs.length; n++) {
-      const id = arguments[1 + 2 * n], own = inputs[n][0];
-      encoder.copyBufferToBuffer(buffers[id], starts[id] + arguments[2 + 2 * n], buffers[own], starts[own], inputs[n][1]);
+      const [id, offset] = outside(n), own = inputs[n][0];
+      encoder.copyBufferToBuffer(buffers[id], offset, buffers[own], starts[own], inputs[n][1]);
     }
     openPass();
     for (const step of current.steps) {
@@ -493,8 +498,8 @@
     }
     endPass();
     for (let n = 0; n < outputs.length; n++) {
-      const own = outputs[n][0], id = arguments[targets + 2 * n];
-      encoder.copyBufferToBuffer(buffers[own], starts[own], buffers[id], starts[id] + arguments[targets + 2 * n + 1], outputs[n][1]);
+      const own = outputs[n][0], [id, offset] = outside(inputs.length + n);
+      encoder.copyBufferToBuffer(buffers[own], starts[own], buffers[id], offset, outputs[n][1]);
     }
     batch.push(current);
     dispatches += current.steps.length;

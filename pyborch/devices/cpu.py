@@ -50,8 +50,13 @@ class Cpu(Backend):
         except StopIteration as done:
             return done.value
 
-    async def read_async(self, storage) -> bytes:
-        return storage.buffer.tobytes()
+    def read_async(self, storage):
+        """An awaitable of what the storage holds now."""
+        data = storage.buffer.tobytes()
+
+        async def finish():
+            return data
+        return finish()
 
     def array(self, storage, meta):
         """A numpy view of a tensor."""
@@ -91,8 +96,15 @@ class Cpu(Backend):
         """Recorded calls as they are: a replay runs their references."""
         return calls, inputs, outputs, {id(box): k for k, box in enumerate(live)}
 
-    def replay(self, handle, sources, targets, values) -> None:
-        """Run a program; sources and targets are (storage, element offset)."""
+    def replay(self, handle, times, sources, targets, values) -> None:
+        """Run a program ``times`` times; sources and targets are (storage, element offset, elements to the next time's), ``values`` the live
+        scalars, time after time."""
+        live = len(handle[3])
+        for turn in range(times):
+            now = lambda places: [(s, offset + turn * step) for s, offset, step in places]  # noqa: B023, E731
+            self._replay_once(handle, now(sources), now(targets), values[turn * live:(turn + 1) * live])
+
+    def _replay_once(self, handle, sources, targets, values):
         calls, inputs, outputs, live = handle
         for own, (source, offset) in zip(inputs, sources):
             own.buffer[:] = source.buffer[offset:offset + own.numel]

@@ -190,15 +190,16 @@ class WebGpu(Backend):
                                 "`await t.item_async()`, `await t.tolist_async()` or `await t.numpy_async()`")
         return run_sync(self.read_async(storage))
 
-    async def read_async(self, storage) -> bytes:
-        if storage.numel == 0:
-            return b""
+    def read_async(self, storage):
+        """An awaitable of what the storage holds now: the read begins here."""
         kind, size = self._transfer(storage.dtype)
+        return self._finished(self.bridge.read(storage.buffer, 0, storage.numel * size, kind) if storage.numel else None)
+
+    async def _finished(self, reading) -> bytes:
         try:
-            data = await self.bridge.read(storage.buffer, 0, storage.numel * size, kind)
+            return (await reading).to_bytes() if reading is not None else b""
         except JsException as error:
             raise self._translate(error) from None
-        return data.to_bytes()
 
     # work
     def prepare(self, plan) -> None:
@@ -292,11 +293,15 @@ class WebGpu(Backend):
         """Bytes of ``numel`` stored elements, in whole words."""
         return numel * 4 if dtype.wgsl != "f16" else (2 * numel + 3) & ~3
 
-    def replay(self, handle, sources, targets, values) -> None:
-        """Run a program: one FFI call. Sources and targets are (storage, element offset)."""
-        places = [n for s, offset in (*sources, *targets) for n in (s.buffer, offset * (2 if s.dtype.wgsl == "f16" else 4))]
+    def replay(self, handle, times, sources, targets, values) -> None:
+        """Run a program ``times`` times: one FFI call. Sources and targets are (storage, element offset, elements to the next time's);
+        ``values`` are the live scalars, time after time."""
+        places = []
+        for s, offset, step in (*sources, *targets):
+            size = 2 if s.dtype.wgsl == "f16" else 4
+            places += (s.buffer, offset * size, step * size)
         try:
-            self._replay(handle, *places, *values)
+            self._replay(handle, times, *places, *values)
         except JsException as error:
             raise self._translate(error) from None
 

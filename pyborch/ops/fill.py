@@ -3,7 +3,11 @@ from __future__ import annotations
 
 from .. import kernels
 from ..autograd import apply
-from .registry import Op, function
+from .registry import Op, function, pointwise
+
+
+FILL = pointwise("_fill", lambda m, *, value: value, to="")
+FILL.load_types = lambda dtypes, plan: []
 
 
 def plan_fill(plan, y, value) -> None:
@@ -12,7 +16,10 @@ def plan_fill(plan, y, value) -> None:
     if m.numel:
         kind = {"f": "f32", "u": "i32", "i": "i32", "b": "u32"}[m.dtype.kind] if m.dtype.name != "uint32" else "u32"
         value.kind = kind[0]
+        first = len(plan.steps)
         plan.dispatch(kernels.load("fill", types={"T": m.dtype.wgsl, "V": kind}), [y], [m.numel, m.offset, value], -(-m.numel // 256))
+        if value.index == 0:
+            plan.part("pointwise", first, [], [y], (plan, FILL, (kind,), {}))
 
 
 def _full_run(plan, y, *, shape, dtype, device):

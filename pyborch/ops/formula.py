@@ -10,10 +10,10 @@ _FLOAT_MAX = 3.4028234663852886e38
 
 
 class Builder:
-    """Collects ``let`` lines, whose names begin with ``prefix``; equal expressions share one name."""
+    """Collects ``let`` lines, whose names begin with ``prefix``; equal expressions share one name. ``index`` names the element's number."""
 
-    def __init__(self, prefix="v"):
-        self.prefix, self.lines, self.known = prefix, [], {}
+    def __init__(self, prefix="v", index="i"):
+        self.prefix, self.index, self.lines, self.known = prefix, index, [], {}
 
     def let(self, type, text) -> Code:
         key = (type, text)
@@ -112,6 +112,10 @@ class CodeMath:
                 type = a.type
         texts = [v.to(type).text if isinstance(v, Code) else literal(v, type) for v in (a, b)]
         return self._builder.let(type, f"select({texts[1]}, {texts[0]}, {condition.to('bool').text})")
+
+    def place(self, inner, size):
+        """The element's index along a dimension of ``size`` whose steps are ``inner`` elements of the row-major result (GPU only)."""
+        return self._builder.let("i32", f"i32({self._builder.index} / {inner}u % {size}u)")
 
     def __getattr__(self, name):
         op = self._ops[name]

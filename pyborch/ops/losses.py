@@ -7,6 +7,10 @@ import warnings
 from .. import kernels
 from .. import shape as shapes
 from ..autograd import apply
+from ..devices import meta
+from ..dtypes import float32
+from .pointwise_plan import plan_part
+from .reduce_plan import SUMS, plan_reduce
 from .registry import FUNCTIONS, OPS, Op, S, T, function, pointwise
 
 LABELS = T(4, dtype="int64", values=(0, 2, 1, 2))
@@ -55,6 +59,38 @@ def _nll_run(plan, x, target, weight, loss, scale, *, ignore_index):
     plan.dispatch(kernels.load("nll", types={"T": stored}, text=text), [x, target, *([weight] if weight else []), loss, scale], words, -(-count // 64))
 
 
+pointwise("_nll_pick", lambda m, x, t, *, inner, size: m.where(m.place(inner, size) == t, -x, 0.0), fixed={"t": "i32"}, to="")
+pointwise("_nll_finish", lambda m, picked, t, *, ignore, size: (m.where(t == ignore, 0.0, m.where((t < 0) | (t >= size), math.nan, picked)),
+                                                                m.where(t == ignore, 0.0, 1.0)), fixed={"t": "i32"}, to="")
+pointwise("_nll_back", lambda m, g, t, scale, *, inner, size: m.where(m.place(inner, size) == t, -(g * scale), 0.0), fixed={"t": "i32"}, to="")
+
+
+def _per_position(x, shape):
+    """An operand (N, ...) as (N, 1, ...), beside the classes of ``shape``."""
+    m, at = x.meta, min(len(shape) - 1, 1)
+    view = meta((*m.shape[:at], 1, *m.shape[at:]), m.dtype, m.device, (*m.strides[:at], 0, *m.strides[at:]), m.offset)
+    return kernels.Operand(view, x.slot)
+
+
+def _nll_parts(plan, x, target, weight, loss, scale, *, ignore_index):
+    if weight is not None:
+        return _nll_run(plan, x, target, weight, loss, scale, ignore_index=ignore_index)
+    shape = x.meta.shape
+    _, classes, inner = _positions(x.meta)
+    target, loss, scale = (_per_position(operand, shape) for operand in (target, loss, scale))
+    found, picked = plan.temp(shape, float32), plan.temp(loss.meta.shape, float32)
+    plan_part(plan, OPS["_nll_pick"], [x, target], [found], {"inner": inner, "size": classes})
+    plan_reduce(plan, [found], [picked], (min(len(shape) - 1, 1),), SUMS["f32"])
+    plan_part(plan, OPS["_nll_finish"], [picked, target], [loss, scale], {"ignore": ignore_index, "size": classes})
+    return None
+
+
+def _nll_grad_parts(plan, g, target, scale, out, *, shape):
+    _, classes, inner = _positions(out.meta)
+    operands = [_per_position(operand, shape) for operand in (g, target, scale)]
+    plan_part(plan, OPS["_nll_back"], operands, [out], {"inner": inner, "size": classes})
+
+
 def _nll_numpy(np, x, target, weight, *, ignore_index):
     columns = x.reshape(1, -1, 1) if x.ndim == 1 else x.reshape(x.shape[0], x.shape[1], -1)
     t = target.reshape(columns.shape[0], -1)
@@ -84,9 +120,9 @@ def _nll_grad_numpy(np, g, target, scale, *, shape):
     return out.reshape(shape)
 
 
-NLL_GRAD = Op("nll_grad", lambda g, target, scale, *, shape: (shape, g.dtype), _nll_grad_run, _nll_grad_numpy,
+NLL_GRAD = Op("nll_grad", lambda g, target, scale, *, shape: (shape, g.dtype), _nll_grad_run, _nll_grad_numpy, parts=_nll_grad_parts,
               grad={"g": lambda gs, tensors, shape: apply(NLL, gs[0], tensors[1], None, ignore_index=-(1 << 30))[0] * tensors[2]})
-NLL = Op("nll", _nll_shape, _nll_run, _nll_numpy,
+NLL = Op("nll", _nll_shape, _nll_run, _nll_numpy, parts=_nll_parts,
          grad={"x": lambda gs, target, ys, metas: apply(NLL_GRAD, gs[0], target, ys[1].detach(), shape=tuple(metas[0].shape))})
 
 

@@ -170,3 +170,35 @@ def test_a_result_that_still_needs_gradients_stays_eager_with_a_warning():
     f(torch.ones(1, 2)).sum().backward()
     assert model.weight.grad.tolist() == [[2, 2]]
     assert f.state_dict().keys() == model.state_dict().keys()
+
+
+def test_many_calls_in_one_give_what_single_calls_give():
+    weight = torch.zeros(2)
+
+    def step(x):
+        weight.add_(x)
+        return {"sum": weight.sum(), "noise": torch.rand(1)}
+    f, runs = counted(step)
+    torch.manual_seed(0)
+    found = f.run(5, torch.arange(10.0).reshape(5, 2))
+    assert found["sum"].tolist() == [1.0, 6.0, 15.0, 28.0, 45.0]
+    assert len(set(found["noise"].reshape(-1).tolist())) == 5
+    assert f.run(2, torch.ones(2, 2))["sum"].tolist() == [47.0, 49.0]
+    assert len(runs) == 1
+    with pytest.raises(RuntimeError, match=r"needs its k \(=3\) parts along dim 0, but one is of shape \[2, 2\]"):
+        f.run(3, torch.ones(2, 2))
+
+
+def test_many_calls_in_one_work_where_nothing_can_be_replayed():
+    f = torch.compile(lambda x: x.mul_(2))
+    x = torch.ones(3, 2)
+    assert f.run(3, x).tolist() == [[2.0, 2.0]] * 3 and x.tolist() == [[2.0, 2.0]] * 3
+
+
+def test_a_read_holds_what_was_there_when_it_began():
+    x = torch.ones(2)
+    reading = x.tolist_async()
+    x.add_(1)
+    with pytest.raises(StopIteration) as done:
+        reading.send(None)
+    assert done.value.value == [1.0, 1.0]

@@ -144,3 +144,32 @@ def test_places_are_found_side_by_side():
                                {v: {v} for v in "abcd"})
     assert sum(sizes) == 128 + 128
     assert places["b"] == places["d"]
+
+
+def test_what_was_computed_already_is_not_computed_again(device):
+    program = compiled(lambda x: (x.exp() + 1) * (x.exp() + 1).sum(1, keepdim=True), torch.ones(3, 4))
+    assert [n.name for n in program.graph.nodes].count("exp") == 1
+    assert [n.name for n in program.graph.nodes].count("add") == 1
+
+
+def test_a_changed_value_or_new_noise_is_computed_anew(device):
+    def changed(x):
+        first = x.exp().sum()
+        x.add_(1)
+        return first + x.exp().sum()
+    assert [n.name for n in compiled(changed, torch.ones(3)).graph.nodes].count("exp") == 2
+    program = compiled(lambda x: torch.rand_like(x) - torch.rand_like(x), torch.ones(3))
+    assert sum(n.kind == "opaque" for n in program.graph.nodes) == 2
+
+
+def test_cross_entropy_is_a_kernel_of_rows_forward_and_one_backward(device):
+    x, y = torch.ones(8, 10, requires_grad=True), torch.zeros(8, dtype=torch.int64)
+
+    def step():
+        x.grad = None
+        loss = F.cross_entropy(x, y)
+        loss.backward()
+        return loss.detach()
+    run = torch.compile(step)
+    run()
+    assert len(device.work) == 3  # rows, the means over them, rows
