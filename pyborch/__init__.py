@@ -28,8 +28,8 @@ newaxis = None
 globals().update({name: function for name, function in registry.namespace("torch").items() if name not in globals()})
 
 _LAZY = {"nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special",
-         "compiler": ".compiler"}
-_LAZY_NAMES = {"compile": "compiler", "profile": "profiler", "save": "io", "load": "io"}
+         "compiler": ".compiler", "amp": ".amp"}
+_LAZY_NAMES = {"compile": "compiler", "profile": "profiler", "save": "io", "load": "io", "autocast": "amp"}
 
 
 def __getattr__(name):

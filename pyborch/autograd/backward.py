@@ -21,8 +21,8 @@ def run_backward(roots, gradients, retain_graph=False, create_graph=False, wante
             edge = edge_of(t)
             if edge is not None:
                 wanted_edges.setdefault((id(edge[0]), edge[1]), []).append(t)
-    before = state.grad
-    state.grad = create_graph
+    before, policy = state.grad, state.autocast
+    state.grad, state.autocast = create_graph, None    # gradients are in the dtypes that the forward pass chose
 
     def send(edge, g):
         target, index = edge
@@ -44,7 +44,7 @@ def run_backward(roots, gradients, retain_graph=False, create_graph=False, wante
             node = heapq.heappop(queue)[1]
             _visit(node, pending.pop(node), send, found, wanted_edges, retain_graph or create_graph)
     finally:
-        state.grad = before
+        state.grad, state.autocast = before, policy
     return found
 
 

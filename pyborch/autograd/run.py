@@ -15,6 +15,8 @@ def apply(op, *operands, out=None, **params):
     ``operands`` are Tensors, None where optional, and for pointwise ops Python numbers. ``out`` is a Tensor (or tuple) written in
     place. Numbers among ``op.scalars`` and numeric parameters of pointwise ops may be Live.
     """
+    if state.autocast is not None and out is None:
+        operands = state.autocast.operands(op, operands)
     if params or out is not None:
         return _apply_named(op, operands, out, params)
     Tensor = state.tensor  # this is the hot path: a call is looked up by its metas, and only an unknown one is thought about
@@ -103,6 +105,11 @@ def _number(op, x):
     if not op.pointwise:
         raise TypeError(f"{op.name}(): argument must be Tensor, not {type(x).__name__}")
     return x, False
+
+
+def autocasts(*tensors) -> bool:
+    """Whether tensors of different dtypes are about to be made one by autocast, so that a product takes them."""
+    return state.autocast is not None and all(t is None or t.meta.dtype.name in ("float16", "float32") for t in tensors)
 
 
 def values_of(scalars):

@@ -51,7 +51,7 @@ class Compiled:
             return self._orig_mod(*args, **kwargs)
         tensors: list = []
         spec = flatten((args, kwargs), tensors)
-        key = (spec, state.grad, *[self._describe(t) for t in tensors])
+        key = self._key(spec, tensors)
         program = self._program(key)
         if program is not None:
             return program.run(tensors)
@@ -74,7 +74,7 @@ class Compiled:
         while len(parts) < k:
             i = len(parts)
             slices = [t[i] for t in tensors]
-            program = self._program((spec, state.grad, *[self._describe(t) for t in slices]))
+            program = self._program(self._key(spec, slices))
             if program is not None and program.repeats:
                 return _stacked([*parts, program.run_stacked([t[i:] for t in tensors], k - i)])
             args, kwargs = rebuild(spec, iter(slices))
@@ -83,6 +83,9 @@ class Compiled:
 
     def _program(self, key):
         return next((program for program in self._programs.get(key, ()) if program.holds()), None)
+
+    def _key(self, spec, tensors):
+        return (spec, state.grad, state.autocast and state.autocast.device, *[self._describe(t) for t in tensors])
 
     @staticmethod
     def _describe(t):

@@ -30,17 +30,24 @@ def _key(graph, node):
     plan, op, kinds, params = node.detail
     accesses = [*node.reads, *node.writes]
     numel = node.writes[0].meta.numel
-    for a in accesses:
+    common = tuple((a.value, a.state) if _common(node, a) else None for a in accesses)
+    own = [a for a, same in zip(accesses, common) if same is None]
+    for a in own:
         whole = a.meta.contiguous and not a.meta.offset and a.meta.numel == numel == graph.sizes[a.value]
         if not whole or a.meta.dtype.wgsl == "f16" or a.value >= graph.recorded:
             return None
-    if any(graph.kinds[a.value] == "internal" and a.value not in graph.kept for a in node.reads):
+    if any(graph.kinds[a.value] == "internal" and a.value not in graph.kept for a in own if a in node.reads):
         return None
     read = {a.value for a in node.reads}
     if any(a.value not in read or graph.kinds[a.value] == "internal" or graph.last[a.value] != a.state for a in node.writes):
         return None
     scalars = tuple(s if isinstance(s, (int, float)) else id(s) for s in node.scalars)
-    return op, kinds, tuple(params.items()), plan.layout, scalars, tuple(a.meta.dtype for a in accesses), _pattern(accesses)
+    return op, kinds, tuple(params.items()), plan.layout, scalars, tuple(a.meta.dtype for a in accesses), _pattern(own), common
+
+
+def _common(node, a):
+    """Whether a read is of one element for all of the result: it may be common to alike updates and stays where it is."""
+    return a.meta.numel == 1 and not a.meta.shape and node.writes[0].meta.shape != () and not any(a.value == w.value for w in node.writes)
 
 
 def _pattern(accesses):
@@ -52,15 +59,16 @@ def _pattern(accesses):
 def _free(graph, nodes):
     """Those that may run as late as the last one."""
     last = nodes[-1].index
-    mine, seen, found = set(nodes), set(), []
+    mine, used, written, found = set(nodes), set(), set(), []
     for node in reversed(nodes):
         reads, writes = {a.value for a in node.reads}, {a.value for a in node.writes}
         between = (n for n in graph.nodes[node.index + 1:last] if n not in mine)
         blocked = any(a.value in writes for n in between for a in (*n.reads, *n.writes)) or any(
             a.value in reads for n in graph.nodes[node.index + 1:last] if n not in mine for a in n.writes)
-        if not blocked and not (reads | writes) & seen:
+        if not blocked and not writes & used and not reads & written:
             found.append(node)
-            seen |= reads | writes
+            used |= reads | writes
+            written |= writes
     return found[::-1]
 
 
@@ -81,7 +89,7 @@ def _within(nodes, limit_bytes):
 def _columns(graph, nodes):
     """The storages that would be gathered, as far as they were there before the step."""
     for accesses in zip(*[(*n.reads, *n.writes) for n in nodes]):
-        if all(a.value in graph.storages for a in accesses):
+        if not _common(nodes[0], accesses[0]) and all(a.value in graph.storages for a in accesses):
             yield [graph.storages[a.value] for a in accesses]
 
 
@@ -90,7 +98,7 @@ def _join(graph, nodes):
     for n in nodes:
         node.reads += n.reads
         node.writes += n.writes
-        graph.kept.update(a.value for a in n.reads)
+        graph.kept.update(a.value for a in n.reads if not _common(n, a))
     gone = set(nodes[:-1])
     graph.nodes = [node if n is nodes[-1] else n for n in graph.nodes if n not in gone]
 
@@ -99,10 +107,11 @@ def lowered(node):
     """(Step, columns of values, scalars): each column is an arena."""
     members, plan = node.detail, node.plan
     total = sum(size_class(n.writes[0].meta.numel * 4) for n in members) // 4
-    metas = [devices.meta((total,), m.dtype, m.device) for m in (*plan.inputs, *plan.outputs)]
+    alone = [_common(members[0], a) for a in (*members[0].reads, *members[0].writes)]
+    metas = [m if one else devices.meta((total,), m.dtype, m.device) for m, one in zip((*plan.inputs, *plan.outputs), alone)]
     split = len(plan.inputs)
     whole = Plan(plan.op, tuple(metas[:split]), tuple(metas[split:]), plan.layout, plan.scalar_names, plan.params, plan.numbers, plan.aliases)
     plan.op.run(whole, *[Operand(m, i) for i, m in enumerate(metas)], **plan.params)
     step = whole.steps[0]
-    columns = [tuple(n.slots[s] for n in members) for s in range(plan.bound)]
+    columns = [node.slots[s] if alone[s] else tuple(n.slots[s] for n in members) for s in range(plan.bound)]
     return step, [columns[s] for s in step.slots], node.scalars

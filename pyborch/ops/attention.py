@@ -119,7 +119,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         weights = scores.softmax(-1)
     else:  # rows without anything to see: finite scores first, zeros afterwards, so that gradients stay finite
         where = FUNCTIONS["torch"]["where"]
-        weights = where(seen, where(seen, scores, -1e30).softmax(-1), 0.0)
+        least = -6e4 if scores.dtype.name == "float16" else -1e30
+        weights = where(seen, where(seen, scores, least).softmax(-1), 0.0)
     if dropout_p > 0.0:
         weights = FUNCTIONS["F"]["dropout"](weights, dropout_p)
     return weights @ value

@@ -1,7 +1,7 @@
 """conv1d, conv2d, conv_transpose1d and conv_transpose2d with PyTorch's arguments and errors."""
 from __future__ import annotations
 
-from ..autograd import apply
+from ..autograd import apply, autocasts
 from .conv import CONVOLVE, TRANSPOSED
 from .matmul import CPP_NAMES
 from .registry import S, T, function
@@ -54,6 +54,8 @@ def _check_channels(batched, x, w, bias, groups, transposed):
 
 
 def _check_dtypes(input, weight, bias):
+    if autocasts(input, weight, bias):
+        return
     if input.meta.dtype is not weight.meta.dtype:
         raise RuntimeError(f"expected scalar type {input.meta.dtype.title} but found {weight.meta.dtype.title}")
     if bias is not None and bias.meta.dtype is not input.meta.dtype:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from .. import shape as shapes
-from ..autograd import apply
+from ..autograd import apply, autocasts
 from . import pointwise_plan
 from .gemm import Product, Result, Side, plan_product
 from .registry import FUNCTIONS, Op, S, T, function
@@ -140,7 +140,7 @@ def _result(y, bias, sizes, strides, row, col, swapped):
 
 # checks with PyTorch's words
 def _same_dtype(a, b, batched=False):
-    if a.meta.dtype is not b.meta.dtype:
+    if a.meta.dtype is not b.meta.dtype and not autocasts(a, b):
         if batched:
             raise RuntimeError(f"expected scalar type {a.meta.dtype.title} but found {b.meta.dtype.title}")
         names = [CPP_NAMES[x.meta.dtype.name] for x in (a, b)]
@@ -315,7 +315,7 @@ def _plus(input, product, beta, alpha, out):
 def _added(target, input, a, b, beta, alpha, out):
     _expands(input.meta.shape, target)
     _same_dtype(a, b)
-    if input.meta.dtype is not a.meta.dtype:
+    if input.meta.dtype is not a.meta.dtype and not autocasts(input, a):
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.meta.dtype.title} and {b.meta.dtype.title}")
     return _plus(input, lambda bias, out: apply(MATMUL, a, b, bias, out=out), beta, alpha, out)
 
@@ -387,9 +387,9 @@ def linear(input, weight, bias=None):
 
 
 def _check_bias(input, weight, bias):
-    if input.meta.dtype is not weight.meta.dtype:
+    if input.meta.dtype is not weight.meta.dtype and not autocasts(input, weight):
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {input.meta.dtype.title} and {weight.meta.dtype.title}")
-    if bias.meta.dtype is not weight.meta.dtype:
+    if bias.meta.dtype is not weight.meta.dtype and not autocasts(weight, bias):
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {bias.meta.dtype.title} and {weight.meta.dtype.title}")
     _expands(bias.meta.shape, (shapes.numel(input.meta.shape[:-1]), weight.meta.shape[0]))
 

@@ -92,6 +92,17 @@ class Adam(_Moments):
         return {**self.common(group), "rate": float(group["lr"]) / (1 - beta1 ** state["step"]),
                 "correction": math.sqrt(1 - beta2 ** state["step"])}
 
+    def numbers_on_device(self, group, state):
+        beta1, beta2 = map(float, group["betas"])
+        return {**self.common(group), "lr": float(group["lr"]), "log1": math.log(beta1) if beta1 else -1e4, "log2": math.log(beta2) if beta2 else -1e4,
+                "step": float(state["step"])}
+
+    @staticmethod
+    def from_step(m, t, numbers):
+        """Bias corrections 1 - beta ** t, without cancellation."""
+        lr, log1, log2 = (numbers.pop(name) for name in ("lr", "log1", "log2"))
+        return {**numbers, "rate": lr / -m.expm1(t * log1), "correction": m.sqrt(-m.expm1(t * log2))}
+
     def record(self, group):
         return AMSGRAD if group["amsgrad"] else ADAM
 

@@ -10,8 +10,10 @@ import warnings
 from .. import dtypes
 from ..autograd import Live, apply, enable_grad, no_grad
 from ..autograd import state as mode
+from ..errors import CaptureError
 from ..ops import registry
 from .._tensor import Tensor
+from ._guarded import guarded
 
 HOST_STATE = ("step", "mu_product")      # kept as Python numbers; tensors in state_dict, as PyTorch has them
 
@@ -23,6 +25,9 @@ class Optimizer:
     """
 
     counts_steps = True
+    from_step = None             # see Guarded: how numbers follow from the step count on the device
+    _unless = None               # (bad, skipped): step only where bad is 0, and count otherwise
+    _skipped = None              # steps that the host counted and the device left out
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
@@ -48,6 +53,14 @@ class Optimizer:
         """The record's keyword arguments for this step; ``state["step"]`` already counts it."""
         raise NotImplementedError
 
+    def numbers_on_device(self, group, state) -> dict:
+        """numbers() for a step that the device may leave out; CaptureError where they depend on the step count in a way that only the host knows."""
+        values = self.numbers(group, state)
+        if self.counts_steps and self.numbers(group, {**state, "step": state["step"] + 1}) != values:
+            raise CaptureError(f"GradScaler.step: {type(self).__name__} inside a compiled function would need to know at once whether a step was "
+                               "skipped; compile up to scaler.unscale_(optimizer) and step outside, or use SGD, Adam, AdamW or RMSprop")
+        return values
+
     def record(self, group):
         """The op record to run: inputs (parameter, gradient, *state tensors), outputs (parameter, *state tensors)."""
         raise NotImplementedError
@@ -66,6 +79,7 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         with no_grad():
+            self._settle()
             for index, group in enumerate(self.param_groups):
                 cohorts: dict = {}
                 for p in group["params"]:
@@ -91,15 +105,39 @@ class Optimizer:
 
     def _step_cohort(self, index, params):
         """Step parameters of one group that have taken the same number of steps, so that they share their numbers."""
-        values = self._advance(index, params)
+        unless = self._unless or ()
+        values = self._advance(index, params, bool(unless))
         if mode.recorder is not None:
-            values = self._live(index, params, values)
+            values = self._live(index, params, values, bool(unless))
         op = self.record(self.param_groups[index])
+        if unless:
+            op = guarded(op, self.from_step)
         for p in params:
             tensors = [v for k, v in self.state[p].items() if k not in HOST_STATE] if p in self.state else ()
-            apply(op, p, p.grad, *tensors, out=(p, *tensors), **values)
+            apply(op, p, p.grad, *tensors, *unless, out=(p, *tensors), **values)
 
-    def _advance(self, index, params):
+    def step_unless(self, bad) -> None:
+        """step() that the device leaves out where ``bad`` (0-d float32) is not 0; the host counts on, and puts that right when it is asked."""
+        if self._skipped is None:
+            self._skipped = zeros_like(bad)
+        self._unless = bad, self._skipped
+        try:
+            self.step()
+        finally:
+            self._unless = None
+        self._skipped.add_(bad)
+
+    def _settle(self):
+        """Take steps that the device left out from the host's counts."""
+        if self._skipped is not None and mode.recorder is None:
+            skipped = round(self._skipped.item())
+            if skipped:
+                for state in self.state.values():
+                    if "step" in state:
+                        state["step"] -= skipped
+                self._skipped.zero_()
+
+    def _advance(self, index, params, on_device):
         group = self.param_groups[index]
         for p in params:
             if p in self.state:
@@ -107,15 +145,15 @@ class Optimizer:
         first = self.state.get(params[0], {})
         if self.counts_steps and any(self.state[p]["step"] != first["step"] for p in params):
             raise RuntimeError("optimizer.step: parameters of a compiled step have since taken different numbers of steps; compile it again")
-        return self.numbers(group, first)
+        return (self.numbers_on_device if on_device else self.numbers)(group, first)
 
-    def _live(self, index, params, values):
+    def _live(self, index, params, values, on_device):
         """The numbers as boxes, refreshed before each replay of the step being captured."""
         from ..compiler import capture
         boxes = {name: Live(value) for name, value in values.items()}
 
         def refresh():
-            for name, value in self._advance(index, params).items():
+            for name, value in self._advance(index, params, on_device).items():
                 boxes[name].value = value
         capture.on_replay(refresh)
         return boxes
@@ -159,6 +197,7 @@ class Optimizer:
 
     def state_dict(self) -> dict:
         """{"state": {index: {...}}, "param_groups": [...]} with parameters as indices, as PyTorch saves it."""
+        self._settle()
         indices: dict = {}
         groups = []
         for group in self.param_groups:

@@ -8,7 +8,7 @@ TESTS = ROOT / "tests"
 
 def run(*args, script="run_compiled.py", **options):
     lines = []
-    files = [TESTS / "samples.py", TESTS / "golden", ROOT / "bench/models.py"]
+    files = [TESTS / "samples.py", TESTS / "mixed.py", TESTS / "golden", ROOT / "bench/models.py"]
     status = run_script(TESTS / script, args, files=files, on_log=lambda fd, text: lines.append(text), **options)
     return status, "".join(lines)
 
@@ -36,5 +36,12 @@ def test_profiles_and_pictures_show_what_ran():
 @pytest.mark.parametrize("browser", ["chromium", "firefox"])
 def test_the_attention_kernel_equals_products_and_a_softmax(browser):
     status, text = run(script="run_attention.py", name=browser)
+    assert status == 0, text
+    assert browser == "chromium" or "float16 True" in text
+
+
+@pytest.mark.parametrize("browser", ["chromium", "firefox"])
+def test_mixed_precision_trains_as_pytorch_does(browser):
+    status, text = run(script="run_mixed.py", name=browser)
     assert status == 0, text
     assert browser == "chromium" or "float16 True" in text

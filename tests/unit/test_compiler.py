@@ -173,3 +173,20 @@ def test_cross_entropy_is_a_kernel_of_rows_forward_and_one_backward(device):
     run = torch.compile(step)
     run()
     assert len(device.work) == 3  # rows, the means over them, rows
+
+
+def test_a_scaled_step_that_may_be_skipped_is_one_dispatch_too(device):
+    parameters = [nn.Parameter(torch.ones(n)) for n in range(2, 40)]
+    optimizer, scaler = torch.optim.AdamW(parameters, lr=0.1), torch.amp.GradScaler("webgpu")
+
+    def step():
+        optimizer.zero_grad()
+        loss = sum(p.square().sum() for p in parameters)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss.detach()
+    run = torch.compile(step)
+    for _ in range(3):
+        run()
+    assert [label for label in labels(device) if "adam_step_unless" in label] == ["adam_step_unless"]
