@@ -1,6 +1,8 @@
 """Data types, their storage on each device, and PyTorch's promotion rules."""
 from __future__ import annotations
 
+import struct
+
 
 class dtype:
     """An element type. ``itemsize`` is in bytes; ``wgsl`` is the GPU storage type, ``compute`` the GPU arithmetic type."""
@@ -106,3 +108,10 @@ def result_type(dimensioned, zero_dim, numbers):
 def can_cast(source: dtype, target: dtype) -> bool:
     """Whether a result of dtype ``source`` may be written into ``target`` (in place or out=)."""
     return _CATEGORY[source.kind] <= _CATEGORY[target.kind]
+
+
+def word_of(value, kind="") -> int:
+    """A number as the 32 bits that a shader reads; floats, and all of ``kind`` "f", as f32."""
+    if kind == "f" or not kind and isinstance(value, float):
+        return struct.unpack("<I", struct.pack("<f", value))[0]
+    return int(value) & 0xFFFFFFFF

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from . import devices
 from .devices import Meta
+from .dtypes import word_of
 
 GROUP_LIMIT = 65535
 KERNEL_LIMIT = 1024
@@ -99,6 +100,10 @@ class Step:
 
     def __init__(self, kernel, slots, words, groups):
         self.kernel, self.slots, self.words, self.groups = kernel, slots, words, groups
+
+    def packed(self, scalars) -> list:
+        """The parameters as 32-bit words, with these run-time scalars."""
+        return [word_of(scalars[w.index], w.kind) if isinstance(w, Scalar) else word_of(w) for w in self.words]
 
     def grid(self):
         """(x, y) workgroups, folded past the limit; kernels recover the index by group_index()."""

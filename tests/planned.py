@@ -45,6 +45,11 @@ class Planned(devices.Backend):
     def gather(self, storages):
         return Arena(storages)
 
+    def span(self, storage):
+        if isinstance(storage, Place):
+            return id(storage.whole), storage.whole.form.size, 4 * storage.offset, 4 * storage.words
+        return id(storage), storage.form.size, 0, storage.form.size
+
     def part(self, storage, offset, words):
         return Place(storage, offset, words)
 

@@ -53,7 +53,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         content = self.server.texts.get(self.path)
         if content is None:
             return super().do_GET()
-        self._answer(200, content)
+        self._answer(200, content, self.guess_type(self.path))
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -67,8 +67,9 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format, *args):
         pass
 
-    def _answer(self, status, content):
+    def _answer(self, status, content, kind="text/plain"):
         self.send_response(status)
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

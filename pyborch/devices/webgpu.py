@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import weakref
 
 from pyodide.code import run_js  # type: ignore[import-not-found]
 from pyodide.ffi import JsException, can_run_sync, run_sync  # type: ignore[import-not-found]
 
+from ..dtypes import word_of
 from ..errors import DeviceError, DeviceLost, SyncReadError
 from . import Backend, Form, Storage, forget_backend
 from .memory import Pool, size_class
@@ -19,7 +19,7 @@ LIMITS = ("maxBufferSize maxStorageBufferBindingSize maxStorageBuffersPerShaderS
 FEATURES = "shader-f16 subgroups timestamp-query subgroup-size-control chromium-experimental-subgroup-matrix"
 SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "software", "basic render")
 PLAN_LIMIT = 4096
-_SCALAR_KINDS = {"f": 0, "i": 1, "u": 2}
+KINDS = "fiu"        # of run-time scalars, by the bridge's numbers
 
 
 class GpuStorage(Storage):
@@ -32,10 +32,11 @@ class GpuStorage(Storage):
 
 class Place:
     """A part of a storage's buffer, as a buffer of its own."""
-    __slots__ = ("whole", "buffer", "bridge")
+    __slots__ = ("whole", "offset", "nbytes", "buffer", "bridge")
 
     def __init__(self, whole, offset, nbytes, bridge):
-        self.whole, self.bridge, self.buffer = whole, bridge, bridge.part(whole.buffer, offset, nbytes)
+        self.whole, self.offset, self.nbytes, self.bridge = whole, offset, nbytes, bridge
+        self.buffer = bridge.part(whole.buffer, offset, nbytes)
 
     def __del__(self):
         self.bridge.destroyBuffer(self.buffer)
@@ -51,11 +52,6 @@ class Arena:
     def holds(self) -> bool:
         homes = self.device.homes
         return all(homes.get(buffer) == home for buffer, home in self.members)
-
-
-def _word(value, kind) -> int:
-    """A number as the 32 bits that a shader reads."""
-    return struct.unpack("<I", struct.pack("<f", value))[0] if kind == 0 else int(value) & 0xFFFFFFFF
 
 
 def start() -> WebGpu:
@@ -162,6 +158,19 @@ class WebGpu(Backend):
         whole = offset == 0 and words == storage.numel
         return storage if whole else Place(storage, offset * 4, words * 4, self.bridge)
 
+    def span(self, storage):
+        """(the buffer that a storage, Place or Arena lies in, its bytes, the first byte there, bytes)."""
+        if isinstance(storage, Place):
+            return storage.whole.buffer, storage.whole.form.size, storage.offset, storage.nbytes
+        if isinstance(storage, Arena):
+            total = storage.members[0][1][2]
+            return storage.buffer, total, 0, total
+        home = self.homes.get(storage.buffer)
+        if home is not None:
+            whole, offset, total, size = home
+            return whole, total, offset, size
+        return storage.buffer, storage.form.size, 0, storage.form.size
+
     def write(self, storage, offset, data) -> None:
         """Copy bytes in the logical dtype to elements from ``offset`` on; OverflowError for int64 values outside int32."""
         kind, size = self._transfer(storage.dtype)
@@ -218,12 +227,10 @@ class WebGpu(Backend):
         """A step as the bridge wants it; ``s`` lists run-time scalars as flat (word, index, kind) triples."""
         words, scalars = [], []
         for position, word in enumerate(step.words):
-            if isinstance(word, float):
-                word = struct.unpack("<I", struct.pack("<f", word))[0]
-            elif not isinstance(word, int):
-                scalars += [position, word.index, _SCALAR_KINDS[word.kind]]
+            if not isinstance(word, (int, float)):
+                scalars += [position, word.index, KINDS.index(word.kind)]
                 word = 0
-            words.append(word & 0xFFFFFFFF)
+            words.append(word_of(word))
         x, y = step.grid()
         return {"k": self._kernel(step.kernel, len(words)), "b": step.slots, "w": words, "s": scalars, "x": x, "y": y}
 
@@ -282,7 +289,7 @@ class WebGpu(Backend):
                 if id(value) in patches:
                     patches[id(value)].append([len(steps), word, kind])
                 else:
-                    encoded["w"][word] = _word(value, kind)
+                    encoded["w"][word] = word_of(value, KINDS[kind])
             steps.append(encoded)
         sizes = [[[s.buffer, self.copy_bytes(s.dtype, s.numel)] for s in group] for group in (inputs, outputs)]
         return self.bridge.program(json.dumps({"label": f"compiled step of {len(steps)} dispatches", "steps": steps, "inputs": sizes[0],
