@@ -41,13 +41,16 @@ async def training(torch, models, batch, count):
     begun = time.perf_counter()
     await step(x, y).item_async()
     first = time.perf_counter() - begun
+    begun = time.perf_counter()
+    await step(x, y).item_async()
+    second = time.perf_counter() - begun
     for _ in range(10):
         await step(x, y).item_async()
     with torch.profile() as profile:
         step(x, y)
     print(f"batch {batch}:", profile.table(30))
     return {"ms": await median(lambda: step(x, y).item_async(), count), "cpu_ms": cpu(lambda: step(x, y), torch.devices.backend()),
-            "dispatches": step.programs[-1].dispatches, "first_s": round(first, 2), "shared_mb": round(step.programs[-1].shared_bytes / 1e6)}
+            "dispatches": step.programs[-1].dispatches, "first_s": round(first, 2), "second_s": round(second, 2), "shared_mb": round(step.programs[-1].shared_bytes / 1e6)}
 
 
 async def forward(torch, model, image, count):
@@ -55,10 +58,15 @@ async def forward(torch, model, image, count):
     model.eval()
     step = torch.compile(model)
     with torch.no_grad():
+        begun = time.perf_counter()
+        await step(image).tolist_async()
+        first = time.perf_counter() - begun
         for _ in range(10):
             await step(image).tolist_async()
-        found = {"ms": await median(lambda: step(image).tolist_async(), count), "dispatches": step.programs[-1].dispatches}
-    return found
+        with torch.profile() as profile:
+            step(image)
+        print(profile.table(12))
+        return {"ms": await median(lambda: step(image).tolist_async(), count), "dispatches": step.programs[-1].dispatches, "first_s": round(first, 2)}
 
 
 async def measure(anyway):

@@ -49,6 +49,26 @@ def twice():
     f = torch.compile(lambda a, b: a * b)
     x = t([3.0])
     return [f(x, x).item(), f(x, x).item(), f(x, t([2.0])).item()]
+def compiled_saved_view():
+    torch.compile(saved_view, fullgraph=True)()
+def identity():
+    f = torch.compile(lambda x: (x, x + 1))
+    a, b = f(t([1.0]))
+    c, d = f(t([5.0]))
+    return [v.item() for v in (a, b, c, d)]
+def regrad():
+    w = t([2.0], requires_grad=True)
+    f = torch.compile(lambda x: x * w)
+    found = []
+    for wanted in (False, True, False):
+        w.requires_grad_(wanted)
+        found.append((f(ones(1)).requires_grad, f(ones(1)).item()))
+    return found
+def five_masks():
+    f = torch.compile(lambda x: F.dropout(x, 0.5))
+    outside = torch.rand(3)
+    masks = [tuple(f(ones(64)).tolist()) for _ in range(5)]
+    return len(set(masks)), len(set(torch.rand(3).tolist()) & set(outside.tolist()))
 def reloaded():
     model = nn.Linear(1, 1)
     f = torch.compile(lambda x: model(x))
@@ -243,6 +263,10 @@ CASES = [
     ("clipping of infinities", "clipped([float('inf'), 0.], error_if_nonfinite=True)", RuntimeError),
     ("a replay leaves earlier results alone", "replays()", [2.1]),
     ("the same tensor twice", "twice()", [9, 9, 6]),
+    ("a compiled saved view that changes", "compiled_saved_view()", RuntimeError),
+    ("an argument given back by a replay", "identity()", [1, 2, 5, 6]),
+    ("gradients wanted and not wanted in turn", "regrad()", [[False, 2], [True, 2], [False, 2]]),
+    ("five replays, five masks, and noise outside goes on", "five_masks()", [5, 0]),
     ("loaded weights are seen by a replay", "reloaded()", 7),
 ]
 

@@ -30,7 +30,7 @@ def apply_into(op, key, operands, tensors, scalars, live, params, out):
     inputs = [t.storage for t in tensors]
     plan.device.run(plan, inputs, storages, values_of(scalars) if live else scalars)
     if state.recorder is not None:
-        state.recorder.record(plan, inputs, storages, scalars, False)
+        state.recorder.record(plan, inputs, storages, scalars, False, operands)
     node = OpNode(op, plan, [_before(x, outs) for x in operands], params, ()) if tracked and op.rules else None
     for s in storages:
         s.version += 1

@@ -42,7 +42,7 @@ def apply(op, *operands, out=None, **params):
 def _launch(op, plan, operands, storages, scalars, values, params, wanted):
     outputs = plan.device.launch(plan, storages, values)
     if state.recorder is not None:
-        state.recorder.record(plan, storages, outputs, scalars, True)
+        state.recorder.record(plan, storages, outputs, scalars, True, operands)
     Tensor = state.tensor
     if plan.single:
         result = Tensor(outputs[0], plan.outputs[0])

@@ -8,7 +8,7 @@ from ..autograd import edge_of, state
 from ..errors import CaptureError
 from ..ops.join import cat
 from . import capture
-from .replay import Program, is_static, own_argument
+from .replay import Program, given_back, is_static, own_argument
 from .tree import flatten, rebuild
 
 __all__ = ["Compiled", "capture", "compile"]
@@ -111,6 +111,7 @@ class Compiled:
             tensors[k].detach().copy_(arguments[k])
         results: list = []
         result_spec = flatten(result, results)
+        result = rebuild(result_spec, given_back(results, arguments, tensors))
         if recorder.broken:
             return self._stay_eager(key, result, f"{recorder.broken}. It runs eagerly.")
         if self._wants_gradient(recorder, results):
@@ -120,7 +121,8 @@ class Compiled:
             return result
         device = recorder.calls[0].plan.device
         self._keep(key, Program(recorder, device, arguments, changed, result_spec, results, self._options))
-        return rebuild(result_spec, iter([t if edge_of(t) is None or t.node is None else t.detach() for t in results]))
+        detached = [t if edge_of(t) is None or t.node is None else t.detach() for t in results]
+        return rebuild(result_spec, given_back(detached, arguments, tensors))
 
     def _wants_gradient(self, recorder, results):
         nodes = [t.grad_fn for t in results]

@@ -38,12 +38,16 @@ class Recorder:
         self.strict, self.broken = strict, None
         self.walked: weakref.WeakSet = weakref.WeakSet()
         self.entry_grads: dict = {}
+        self.leaves: dict = {}       # tensors from outside, and whether they required gradients
         self._numbers: dict = {}
 
     # from the tape and the tensors
-    def record(self, plan, storages, outputs, scalars, fresh) -> None:
+    def record(self, plan, storages, outputs, scalars, fresh, operands) -> None:
         """Note an op call; ``fresh`` where its outputs are new memory."""
         inputs = [self.number(s) for s in storages]
+        for x in operands:
+            if isinstance(x, state.tensor) and x.node is None and x.base is None and self.values[self.number(x.storage)].kind == EXTERNAL:
+                self.leaves[id(x)] = x, x.tracked
         if fresh:
             written = [self._add(Value(INTERNAL, s, plan), s) for s in outputs]
         else:

@@ -47,10 +47,11 @@ class Program:
         self.grad_tensors = [(leaf, self._own_grad(recorder, g)) for leaf, g in self.grads]
         self.grads = None
         self.written = [v.storage for n, v in enumerate(recorder.values) if v.kind == EXTERNAL and any(n in c.outputs for c in recorder.calls)]
+        self.leaves = list(recorder.leaves.values())
         self.modules = [(m, m.training, _slots(m)) for m in dict.fromkeys(recorder.modules)]
         self.entry = [(leaf, g, g.storage if g is not None else None) for leaf, reads, g in recorder.entry_grads.values() if reads]
         self.live = live_boxes(recorder.calls)
-        copied = [self.where[n] for n, _, _ in self.returned if self.kinds[n] != EXTERNAL]
+        copied = [self.where[n] for n, _, _ in self.returned if self.kinds[n] == INTERNAL]
         self.handle = device.program(work, [a.storage for a in arguments if a is not None], copied, self.live)
         self.calls = recorder.calls
 
@@ -68,6 +69,9 @@ class Program:
             for owner, key, tensor, storage in slots:
                 if owner.get(key) is not tensor or storage is not None and tensor.storage is not storage:
                     return False
+        for leaf, tracked in self.leaves:
+            if leaf.tracked is not tracked:
+                return False
         if not all(arena.holds() for arena in self.arenas):
             return False
         for leaf, g, storage in self.entry:
@@ -81,18 +85,18 @@ class Program:
         results = self._replay(tensors, 1)
         for k in self.changed:
             tensors[k].detach().copy_(self.arguments[k])
-        return rebuild(self.result_spec, iter(results))
+        return rebuild(self.result_spec, given_back(results, self.arguments, tensors))
 
     @property
     def repeats(self) -> bool:
-        """Whether run_stacked() can be used: nothing that it returns or is given lies outside, and every element starts on a whole word."""
+        """Whether run_stacked() can be used: nothing that it returns or is given lies outside, and every part starts on a whole word."""
         inside = all(own is not None for own in self.arguments) and all(self.kinds[n] != EXTERNAL for n, _, _ in self.returned)
-        storages = [own.storage for own in self.arguments if own is not None] + [self.where[n] for n, _, _ in self.returned]
+        storages = [t.storage for t in self.arguments if t is not None] + [self.where[n] for n, _, _ in self.returned]
         return inside and not self.changed and not any(s.dtype.wgsl == "f16" and s.numel % 2 for s in storages)
 
     def run_stacked(self, tensors, times):
         """Repeat the call ``times`` times in one: i takes the i-th part along the first dimension of each tensor and gives the i-th of each result."""
-        return rebuild(self.result_spec, iter(self._replay(tensors, times, True)))
+        return rebuild(self.result_spec, given_back(self._replay(tensors, times, True), self.arguments, tensors, times))
 
     def _replay(self, tensors, times, stacked=False):
         """The results, each ``times`` in one where ``stacked``."""
@@ -104,7 +108,7 @@ class Program:
         sources = [(*self._source(t), own.meta.numel) for own, t in zip(self.arguments, tensors) if own is not None]
         targets, results = [], []
         for n, meta, tensor in self.returned:
-            if self.kinds[n] == EXTERNAL:
+            if self.kinds[n] != INTERNAL:
                 results.append(tensor)
                 continue
             numel = self.where[n].numel
@@ -145,6 +149,24 @@ class Program:
 def _copied(t):
     from ..autograd import apply
     return apply(OPS["clone"], t.detach())
+
+
+def given_back(results, arguments, tensors, times=None):
+    """Results with those that are (views of) the program's copies of arguments replaced by the same of the arguments, stacked where ``times``."""
+    owners = {id(own.storage): k for k, own in enumerate(arguments) if own is not None}
+    for result in results:
+        k = owners.get(id(result.storage))
+        if k is None:
+            yield result
+            continue
+        m, t = result.meta, tensors[k]
+        if m is arguments[k].meta:
+            yield t
+            continue
+        if not t.meta.contiguous:
+            t = state.tensor.contiguous(t)
+        shape, strides = (m.shape, m.strides) if times is None else ((times, *m.shape), (arguments[k].meta.numel, *m.strides))
+        yield Tensor(t.storage, devices.meta(shape, m.dtype, m.device, strides, m.offset + t.meta.offset))
 
 
 def _slots(module) -> list:
