@@ -50,7 +50,8 @@ async def training(torch, models, batch, count):
         step(x, y)
     print(f"batch {batch}:", profile.table(30))
     return {"ms": await median(lambda: step(x, y).item_async(), count), "cpu_ms": cpu(lambda: step(x, y), torch.devices.backend()),
-            "dispatches": step.programs[-1].dispatches, "first_s": round(first, 2), "second_s": round(second, 2), "shared_mb": round(step.programs[-1].shared_bytes / 1e6)}
+            "dispatches": step.programs[-1].dispatches, "first_s": round(first, 2), "second_s": round(second, 2),
+            "shared_mb": round(step.programs[-1].shared_bytes / 1e6)}
 
 
 async def forward(torch, model, image, count):

@@ -27,14 +27,15 @@ class profile:
         self.events: list = []
 
     def __enter__(self):
-        self._backend.start_profile()
+        self._backend.wait(self._backend.start_profile())
         return self
 
     def __exit__(self, *error):
         self.events = [tuple(event) for event in self._backend.wait(self._backend.stop_profile())]
 
     async def __aenter__(self):
-        return self.__enter__()
+        await self._backend.start_profile()
+        return self
 
     async def __aexit__(self, *error):
         self.events = [tuple(event) for event in await self._backend.stop_profile()]

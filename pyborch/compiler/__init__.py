@@ -53,9 +53,9 @@ class Compiled:
         spec = flatten((args, kwargs), tensors)
         key = self._key(spec, tensors)
         program = self._program(key)
-        if program is not None:
+        if program is not None and program.ready:
             return program.run(tensors)
-        if key in self._eager:
+        if program is not None or key in self._eager:
             return self._orig_mod(*args, **kwargs)
         return self._record(key, spec, tensors)
 
@@ -75,7 +75,7 @@ class Compiled:
             i = len(parts)
             slices = [t[i] for t in tensors]
             program = self._program(self._key(spec, slices))
-            if program is not None and program.repeats:
+            if program is not None and program.ready and program.repeats:
                 return _stacked([*parts, program.run_stacked([t[i:] for t in tensors], k - i)])
             args, kwargs = rebuild(spec, iter(slices))
             parts.append(_one(self(*args, **kwargs)))

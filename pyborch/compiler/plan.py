@@ -35,10 +35,23 @@ def for_steps(graph, lowered, recorder, device, kept, adopted):
                 spans[v] = (spans.get(v, (i, i))[0], i)
                 together.setdefault(v, set()).update(values)
     sizes, places = share(spans, {v: -(-_words(graph, v) // GRAIN) * GRAIN for v in spans}, together)
-    buffers = [device.allocate(float32, size) for size in sizes]
+    buffers = shared_buffers(device, sizes)
     for v, (index, offset) in places.items():
         where[v] = device.part(buffers[index], offset, -(-_words(graph, v) // GRAIN) * GRAIN)
     return [(step, [where[v] for v in values], scalars) for step, values, scalars in lowered], where, 4 * sum(sizes)
+
+
+def shared_buffers(device, sizes) -> list:
+    """A buffer per size. Replays run one after the other and leave nothing there, so programs take the buffers of others where they are
+    large enough, the tightest first."""
+    free, found = sorted(device.scratch, key=lambda storage: storage.numel), {}
+    for k, size in sorted(enumerate(sizes), key=lambda pair: -pair[1]):
+        fitting = next((storage for storage in free if storage.numel >= size), None)
+        if fitting is not None:
+            free.remove(fitting)
+        found[k] = fitting or device.allocate(float32, size)
+    device.scratch.update(found.values())
+    return [found[k] for k in range(len(sizes))]
 
 
 def _words(graph, value) -> int:

@@ -53,7 +53,7 @@ class Program:
         self.live = live_boxes(recorder.calls)
         copied = [self.where[n] for n, _, _ in self.returned if self.kinds[n] == INTERNAL]
         self.handle = device.program(work, [a.storage for a in arguments if a is not None], copied, self.live)
-        self.calls = recorder.calls
+        self.calls, self._ready = recorder.calls, False
 
     def _own_grad(self, recorder, g):
         if g is None:
@@ -79,6 +79,12 @@ class Program:
             if (now is None) is not (g is None) or g is not None and now.storage is not storage:
                 return False
         return True
+
+    @property
+    def ready(self) -> bool:
+        """Whether its kernels are compiled: until then the function is run eagerly."""
+        self._ready = self._ready or self.device.ready(self.handle)
+        return self._ready
 
     def run(self, tensors):
         """Repeat the recorded call with other arguments of the same signature."""

@@ -98,12 +98,13 @@ class Backend:
     form(dtype, numel) -> Form, with the checks of what the device can hold; allocate(dtype, numel) -> Storage;
     write(storage, offset, data); read(storage) -> bytes of the whole storage in the logical dtype; read_async likewise awaitable.
     launch(plan, input storages, scalars) -> [output storages]; run(plan, inputs, outputs, scalars) writes given storages; forget(plan);
-    program, replay and drop do the same for recorded programs; start_profile and stop_profile take the times of what runs between them.
+    program, ready, replay and drop do the same for recorded programs; start_profile and stop_profile take the times of what runs between them.
     """
     type = ""
 
     def __init__(self):
         self._forms: dict = {}
+        self.scratch: weakref.WeakSet = weakref.WeakSet()    # what recorded programs compute in and share
 
     def form(self, dtype, numel) -> Form:
         """The Form of storages of ``numel`` elements."""

@@ -6,7 +6,7 @@
   let device, queue, lost = null, immediateBytes = 0;
   let buffers = [null], starts = [0], slices = [null], freeIds = [], kernels = [], freeKernels = [], plans = [], freePlans = [], programs = [], freePrograms = [];
   let layouts = new Map(), pipelineLayouts = new Map();
-  let encoder = null, pass = null, pending = 0, batch = [], errors = [], scopes = new Set(), staging = new Map();
+  let encoder = null, pass = null, pending = 0, batch = [], waiting = [], errors = [], scopes = new Set(), staging = new Map();
   let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0, profile = null;
 
   function check() {
@@ -63,6 +63,24 @@
     return device.createBindGroup({ layout: uniformLayout, entries: [{ binding: 0, resource: { buffer, offset: 0, size: RING_SLOT } }] });
   }
 
+  // Work whose kernels are still being compiled waits here, and all that comes after it, in order: so pipelines compile side by side while
+  // Python goes on. An entry is [steps or null, function].
+  function inOrder(steps, work) {
+    waiting.push([steps, work]);
+    pump();
+  }
+
+  function compiled(steps) {
+    return steps.every(({ kernel }) => kernel.pipeline !== null);
+  }
+
+  function pump() {
+    while (waiting.length && (lost || waiting[0][0] === null || compiled(waiting[0][0]))) {
+      const [, work] = waiting.shift();
+      try { work(); } catch (error) { note("work", error.message); }
+    }
+  }
+
   // Buffers
   function createBuffer(size) {
     check();
@@ -79,7 +97,7 @@
   // gather(total bytes, (id, offset, bytes)...)
   function gather(total) {
     const whole = createBuffer(total), arena = { buffer: buffers[whole], id: whole, parts: 0 }, old = [];
-    ready();
+    begin();
     endPass();
     for (let n = 1; n < arguments.length; n += 3) {
       const id = arguments[n], offset = arguments[n + 1], bytes = arguments[n + 2];
@@ -121,6 +139,7 @@
 
   function destroyBuffer(id) {
     if (!buffers[id]) return;
+    if (waiting.length) { inOrder(null, () => destroyBuffer(id)); return; }
     flush();
     forgetGroups();
     release(buffers[id], slices[id]);
@@ -128,16 +147,20 @@
     freeIds.push(id);
   }
 
+  function writeNow(id, offset, data) {
+    flush();
+    queue.writeBuffer(buffers[id], starts[id] + offset, data.buffer, data.byteOffset, data.byteLength);
+  }
+
   // kind: "raw", or the logical dtype's code whose values widen to 32-bit words
   function write(id, offset, source, kind) {
     check();
-    flush();
     const view = source.getBuffer("u8");
     try {
       let data = view.data;
       if (kind !== "raw") data = widen(data, kind);
       else if (data.length % 4) { const padded = new Uint8Array((data.length + 3) & ~3); padded.set(data); data = padded; }
-      queue.writeBuffer(buffers[id], starts[id] + offset, data.buffer, data.byteOffset, data.byteLength);
+      if (waiting.length) { const kept = data.slice(); inOrder(null, () => writeNow(id, offset, kept)); } else writeNow(id, offset, data);
     } finally {
       view.release();
     }
@@ -180,13 +203,10 @@
     const idle = staging.get(capacity) || [];
     staging.set(capacity, idle);
     const target = idle.pop() || device.createBuffer({ size: capacity, usage: MAP_READ | COPY_DST });
-    ready();
-    endPass();
-    encoder.copyBufferToBuffer(buffers[id], starts[id] + offset, target, 0, copied);
-    pending++;
-    flush();
     try {
-      await hurried(target.mapAsync(1, 0, copied));
+      const copying = waiting.length ? await new Promise((done) => inOrder(null, () => done([copyOut(id, offset, target, copied)])))
+        : [copyOut(id, offset, target, copied)];
+      await hurried(copying[0]);
     } catch (error) {
       check();
       throw error;
@@ -197,6 +217,16 @@
     if (idle.length < 4 && capacity <= 1 << 24) idle.push(target); else target.destroy();
     failed();
     return kind === "raw" ? bytes : narrow(bytes, kind);
+  }
+
+  function copyOut(id, offset, target, bytes) {
+    if (!buffers[id]) return Promise.reject(new Error("the device was lost before this was read"));
+    begin();
+    endPass();
+    encoder.copyBufferToBuffer(buffers[id], starts[id] + offset, target, 0, bytes);
+    pending++;
+    flush();
+    return target.mapAsync(1, 0, bytes);
   }
 
   // Chromium looks for finished work lazily; popping an error scope makes it look. So one is popped again and again meanwhile: H200, a value
@@ -234,6 +264,7 @@
 
   async function synchronize() {
     check();
+    if (waiting.length) await new Promise((done) => inOrder(null, done));
     flush();
     await queue.onSubmittedWorkDone();
     await Promise.all(scopes);
@@ -264,10 +295,11 @@
       layout = device.createPipelineLayout(immediate ? { bindGroupLayouts, immediateSize: paramBytes } : { bindGroupLayouts });
       pipelineLayouts.set(key, layout);
     }
-    const pipeline = scoped("validation", [`compiling ${label}`], () => device.createComputePipeline({
-      label, layout, compute: { module: device.createShaderModule({ label, code }), entryPoint: "main" } }));
     const id = freeKernels.length ? freeKernels.pop() : kernels.length;
-    kernels[id] = { pipeline, bound, immediate, paramBytes, label, untried: true };
+    const made = kernels[id] = { pipeline: null, bound, immediate, paramBytes, label };
+    const module = scoped("validation", [`compiling ${label}`], () => device.createShaderModule({ label, code }));
+    device.createComputePipelineAsync({ label, layout, compute: { module, entryPoint: "main" } }).then((pipeline) => { made.pipeline = pipeline; },
+      (error) => { made.pipeline = false; note("validation", error.message, [`compiling ${label}`]); }).finally(pump);
     return id;
   }
 
@@ -311,14 +343,14 @@
   }
 
   // Encoding
-  function ready() {
+  function begin() {
     if (encoder) return;
     device.pushErrorScope("validation");
     encoder = device.createCommandEncoder();
   }
 
   function openPass() {
-    ready();
+    begin();
     if (pass) return;
     if (!profile || profile.count >= PROFILED) { pass = encoder.beginComputePass(); return; }
     pass = encoder.beginComputePass({ timestampWrites: {
@@ -334,14 +366,14 @@
     if (profile.count < PROFILED || profile.labels[PROFILED - 1] === null) profile.labels[profile.count - 1] = label;
   }
 
-  function startProfile() {
-    check();
-    flush();
+  async function startProfile() {
+    await synchronize();
     profile = { queries: device.createQuerySet({ type: "timestamp", count: 2 * PROFILED }), labels: [], count: 0 };
   }
 
   // JSON [[label, begin in ns, end in ns], ...] of the dispatches since startProfile()
   async function stopProfile() {
+    if (waiting.length) await new Promise((done) => inOrder(null, done));
     const { queries, labels, count } = profile;
     flush();
     profile = null;
@@ -349,7 +381,7 @@
     const bytes = 16 * count;
     const resolved = device.createBuffer({ size: bytes, usage: QUERY_RESOLVE | COPY_SRC });
     const target = device.createBuffer({ size: bytes, usage: MAP_READ | COPY_DST });
-    ready();
+    begin();
     encoder.resolveQuerySet(queries, 0, 2 * count, resolved, 0);
     encoder.copyBufferToBuffer(resolved, 0, target, 0, bytes);
     flush();
@@ -388,7 +420,7 @@
       step.floats = new Float32Array(step.words.buffer);
       step.ids = new Array(step.b.length);
     }
-    description.untried = description.steps.some((step) => step.kernel.untried);
+    description.ready = false;
     const id = freePlans.length ? freePlans.pop() : plans.length;
     plans[id] = description;
     return id;
@@ -402,15 +434,21 @@
   // run(plan, buffer ids..., scalars...)
   function run(id) {
     if (lost) check();
-    const current = plans[id], steps = current.steps, first = 1 + current.buffers;
-    if (current.untried) return tryAlone(current, arguments);
+    const current = plans[id];
+    if (waiting.length || !current.ready && !(current.ready = compiled(current.steps))) inOrder(current.steps, () => runNow(current, arguments));
+    else runNow(current, arguments);
+  }
+
+  function runNow(current, args) {
+    const steps = current.steps, first = 1 + current.buffers;
     for (let n = 0; n < steps.length; n++) {
       const step = steps[n], { kernel, b, s, words, ids } = step;
+      if (!kernel.pipeline) continue;
       openPass();
-      for (let i = 0; i < b.length; i++) ids[i] = arguments[1 + b[i]];
+      for (let i = 0; i < b.length; i++) ids[i] = args[1 + b[i]];
       for (let i = 0; i < s.length; i += 3) {
-        if (s[i + 2] === 0) step.floats[s[i]] = arguments[first + s[i + 1]];
-        else words[s[i]] = arguments[first + s[i + 1]];
+        if (s[i + 2] === 0) step.floats[s[i]] = args[first + s[i + 1]];
+        else words[s[i]] = args[first + s[i + 1]];
       }
       const group = groupOf(kernel.bound, ids);
       if (profile) alone(kernel.label);
@@ -428,15 +466,6 @@
       if (pending >= 256 || slot >= RING_SLOTS) flush();
     }
     if (encoder) batch.push(current);
-  }
-
-  // A kernel that does not compile spoils the whole submit it is in: so each is tried in one of its own.
-  function tryAlone(current, args) {
-    flush();
-    current.untried = false;
-    for (const { kernel } of current.steps) kernel.untried = false;
-    run.apply(null, args);
-    flush();
   }
 
   // Programs: a flat list of dispatches over fixed buffers, replayed by one call
@@ -458,17 +487,30 @@
   }
 
   function dropProgram(id) {
+    if (waiting.length) { inOrder(null, () => dropProgram(id)); return; }
     flush();
     if (programs[id].uniforms) programs[id].uniforms.destroy();
     programs[id] = null;
     freePrograms.push(id);
   }
 
+  // Whether a program's kernels are all compiled.
+  function ready(id) {
+    const current = programs[id];
+    return current.ready || (current.ready = compiled(current.steps));
+  }
+
   // replay(program, times, (buffer id, byte offset, bytes to the next time's) per input and per output, live scalars of each time...)
   function replay(id, times) {
     check();
-    const current = programs[id], first = 2 + 3 * (current.inputs.length + current.outputs.length);
-    for (let time = 0; time < times; time++) replayOnce(current, arguments, time, first + time * current.live.length);
+    const current = programs[id];
+    if (waiting.length || !ready(id)) inOrder(current.steps, () => replayNow(current, times, arguments));
+    else replayNow(current, times, arguments);
+  }
+
+  function replayNow(current, times, args) {
+    const first = 2 + 3 * (current.inputs.length + current.outputs.length);
+    for (let time = 0; time < times; time++) replayOnce(current, args, time, first + time * current.live.length);
   }
 
   function replayOnce(current, args, time, scalars) {
@@ -478,7 +520,7 @@
       for (const [step, word, kind] of live[n]) (kind === 0 ? floats : words)[step * (RING_SLOT / 4) + word] = value;
     }
     if (live.length && current.uniforms) { flush(); queue.writeBuffer(current.uniforms, 0, words); }
-    ready();
+    begin();
     if (inputs.length) endPass();
     const outside = (n) => [args[2 + 3 * n], starts[args[2 + 3 * n]] + args[3 + 3 * n] + time * args[4 + 3 * n]];
     for (let n = 0; n < inputs.length; n++) {
@@ -488,6 +530,7 @@
     openPass();
     for (const step of current.steps) {
       const { kernel } = step;
+      if (!kernel.pipeline) continue;
       const group = groupOf(kernel.bound, step.ids);
       if (profile) alone(kernel.label);
       pass.setPipeline(kernel.pipeline);
@@ -516,6 +559,6 @@
     device.destroy();
   }
 
-  return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, dropKernel, plan, dropPlan, run, program, dropProgram, replay, flush,
+  return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, dropKernel, plan, dropPlan, run, program, dropProgram, ready, replay, flush,
            counters, setHurry: (value) => { hurry = value; }, startProfile, stopProfile, destroy };
 })()

@@ -83,7 +83,7 @@ class Cpu(Backend):
         if self.events is not None:
             self.events.append((op.name, begun, time.perf_counter_ns()))
 
-    def start_profile(self) -> None:
+    async def start_profile(self) -> None:
         """Note from here on when each op begins and ends."""
         self.events = []
 
@@ -95,6 +95,10 @@ class Cpu(Backend):
     def program(self, calls, inputs, outputs, live):
         """Recorded calls as they are: a replay runs their references."""
         return calls, inputs, outputs, {id(box): k for k, box in enumerate(live)}
+
+    def ready(self, handle) -> bool:
+        """There is nothing to compile."""
+        return True
 
     def replay(self, handle, times, sources, targets, values) -> None:
         """Run a program ``times`` times; sources and targets are (storage, element offset, elements to the next time's), ``values`` the live

@@ -1,6 +1,7 @@
 """navigator.gpu over Pyodide's FFI: the only module that imports js or pyodide."""
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import weakref
@@ -300,6 +301,12 @@ class WebGpu(Backend):
         """Bytes of ``numel`` stored elements, in whole words."""
         return numel * 4 if dtype.wgsl != "f16" else (2 * numel + 3) & ~3
 
+    def ready(self, handle) -> bool:
+        """Whether a program's kernels are compiled; lets the browser go on with that where it can."""
+        if not self.bridge.ready(handle) and can_run_sync():
+            run_sync(asyncio.sleep(0))
+        return self.bridge.ready(handle)
+
     def replay(self, handle, times, sources, targets, values) -> None:
         """Run a program ``times`` times: one FFI call. Sources and targets are (storage, element offset, elements to the next time's);
         ``values`` are the live scalars, time after time."""
@@ -330,11 +337,11 @@ class WebGpu(Backend):
         except JsException as error:
             raise self._translate(error) from None
 
-    def start_profile(self) -> None:
+    async def start_profile(self) -> None:
         """Have the GPU write down when each dispatch begins and ends; DeviceError where it cannot."""
         if "timestamp-query" not in self.features:
             raise DeviceError(f"profile: this adapter ({self.name}) has no timestamp-query, so the time of its work cannot be taken")
-        self.bridge.startProfile()
+        await self.bridge.startProfile()
 
     async def stop_profile(self) -> list:
         """[(label, begin, end), ...] in nanoseconds."""

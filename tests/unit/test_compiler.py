@@ -190,3 +190,16 @@ def test_a_scaled_step_that_may_be_skipped_is_one_dispatch_too(device):
     for _ in range(3):
         run()
     assert [label for label in labels(device) if "adam_step_unless" in label] == ["adam_step_unless"]
+
+
+def test_programs_share_the_memory_they_compute_in(device):
+    model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4))
+    run = torch.compile(model)
+    with torch.no_grad():
+        run(torch.ones(64, 16))
+        before = {id(storage) for storage in device.scratch}
+        run(torch.ones(32, 16))
+    assert before and {id(storage) for storage in device.scratch} == before
+    run.reset()
+    device.work = []
+    assert not device.scratch
