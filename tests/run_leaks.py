@@ -36,6 +36,7 @@ def train(compiled):
         loss = step(x, y)
         if n % 50 == 9 or n == 999:
             loss.item()
+            backend.synchronize()  # what is compiled is replayed from then on
             if n in (109, 999):  # by then what is compiled has been compiled
                 counts.append(alive())
     assert counts[0] == counts[1], (compiled, counts)
@@ -74,6 +75,7 @@ left = []
 for n in range(30):
     train_and_forget(8 + n)
     gc.collect()
+    backend.synchronize()
     stats = backend.stats()
     left.append((stats["programs"], stats["allocated_bytes"]))
 assert len(set(left)) == 1, left

@@ -6,7 +6,7 @@
   let device, queue, lost = null, immediateBytes = 0;
   let buffers = [null], starts = [0], slices = [null], freeIds = [], kernels = [], freeKernels = [], plans = [], freePlans = [], programs = [], freePrograms = [];
   let layouts = new Map(), pipelineLayouts = new Map();
-  let encoder = null, pass = null, pending = 0, batch = [], waiting = [], errors = [], scopes = new Set(), staging = new Map();
+  let encoder = null, pass = null, pending = 0, batch = [], waiting = [], compiling = new Set(), errors = [], scopes = new Set(), staging = new Map();
   let ring, ringGroup, ringBytes, ringWords, ringFloats, uniformLayout, slot = 0, submits = 0, dispatches = 0, profile = null;
 
   function check() {
@@ -138,8 +138,12 @@
   }
 
   function destroyBuffer(id) {
+    if (waiting.length) inOrder(null, () => destroyNow(id));
+    else destroyNow(id);
+  }
+
+  function destroyNow(id) {
     if (!buffers[id]) return;
-    if (waiting.length) { inOrder(null, () => destroyBuffer(id)); return; }
     flush();
     forgetGroups();
     release(buffers[id], slices[id]);
@@ -264,7 +268,8 @@
 
   async function synchronize() {
     check();
-    if (waiting.length) await new Promise((done) => inOrder(null, done));
+    while (compiling.size) await Promise.all(compiling);
+    pump();
     flush();
     await queue.onSubmittedWorkDone();
     await Promise.all(scopes);
@@ -298,8 +303,9 @@
     const id = freeKernels.length ? freeKernels.pop() : kernels.length;
     const made = kernels[id] = { pipeline: null, bound, immediate, paramBytes, label };
     const module = scoped("validation", [`compiling ${label}`], () => device.createShaderModule({ label, code }));
-    device.createComputePipelineAsync({ label, layout, compute: { module, entryPoint: "main" } }).then((pipeline) => { made.pipeline = pipeline; },
-      (error) => { made.pipeline = false; note("validation", error.message, [`compiling ${label}`]); }).finally(pump);
+    const promise = device.createComputePipelineAsync({ label, layout, compute: { module, entryPoint: "main" } }).then((pipeline) => { made.pipeline = pipeline; },
+      (error) => { made.pipeline = false; note("validation", error.message, [`compiling ${label}`]); }).finally(() => { compiling.delete(promise); pump(); });
+    compiling.add(promise);
     return id;
   }
 
@@ -487,7 +493,11 @@
   }
 
   function dropProgram(id) {
-    if (waiting.length) { inOrder(null, () => dropProgram(id)); return; }
+    if (waiting.length) inOrder(null, () => dropNow(id));
+    else dropNow(id);
+  }
+
+  function dropNow(id) {
     flush();
     if (programs[id].uniforms) programs[id].uniforms.destroy();
     programs[id] = null;

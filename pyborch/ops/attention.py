@@ -9,7 +9,14 @@ from ..autograd import apply, edge_of, is_grad_enabled
 from .matmul import upcast
 from .registry import FUNCTIONS, Op, S, T, function
 
-LARGEST = 128       # of a key or value in the kernel, by its workgroup memory
+LARGEST = 128       # of a key or value in the kernel
+ENOUGH = 200        # workgroups that keep a GPU busy
+
+
+def attention_bytes(qt, size, wide) -> int:
+    """Workgroup memory of the kernel for 16 ``qt`` queries."""
+    e4, v4, rows = -(-size // 4), -(-wide // 4), 16 * qt
+    return 16 * (rows * (e4 + 1) + 32 * (max(e4, v4) + 1)) + 4 * rows * (33 + 8)
 
 
 def _attention_shape(q, k, v, mask, *, scale, causal):
@@ -31,8 +38,9 @@ def _attention_run(plan, q, k, v, mask, y, *, scale, causal):
         text = "fn mask_at(i: u32) -> f32 { return 0.0; }"
     names.append(("read_write", "y", y.meta.dtype.wgsl))
     text += "".join(f"\n@group(0) @binding({n}) var<storage, {access}> {name}: array<{held}>;" for n, (access, name, held) in enumerate(names))
-    consts = {"E": size, "EV": wide, "MASK": kind, "CAUSAL": causal}
-    count = batch * heads * -(-queries // 16)
+    wider = batch * heads * -(-queries // 32) >= ENOUGH and attention_bytes(2, size, wide) <= plan.device.limits["maxComputeWorkgroupStorageSize"]
+    consts = {"E": size, "EV": wide, "QT": 1 + wider, "MASK": kind, "CAUSAL": causal}
+    count = batch * heads * -(-queries // (32 if wider else 16))
     words = [queries, keys, heads, heads // k.meta.shape[1], count, float(scale)]
     for o in (q, k, v):
         words += [o.meta.offset, *o.meta.strides]
@@ -65,6 +73,9 @@ def _fits_kernel(query, key, value, mask, dropout_p):
         return False
     q, k, v = query.shape, key.shape, value.shape
     plain = len(q) in (3, 4) and len(k) == len(v) == len(q) and q[:-3] == k[:-3] == v[:-3] and k[-3] == v[-3] and q[-3] % max(k[-3], 1) == 0
+    device = query.meta.device
+    if device.type == "webgpu" and attention_bytes(1, q[-1], v[-1]) > device.limits["maxComputeWorkgroupStorageSize"]:
+        return False
     return (plain and q[-1] == k[-1] and k[-2] == v[-2] and 0 < q[-1] <= LARGEST and 0 < v[-1] <= LARGEST and query.meta.numel > 0 and key.meta.numel > 0
             and len({t.meta.dtype for t in (query, key, value)}) == 1 and query.meta.dtype.kind == "f"
             and (mask is None or len(mask.shape) <= 4 and (mask.dtype.name == "bool" or mask.dtype is query.dtype)))

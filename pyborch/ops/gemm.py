@@ -108,7 +108,7 @@ def plan_product(plan, size, a, b, result) -> None:
 def plan_products(plan, products) -> None:
     """Add the dispatches of products [(size, a, b, result), ...] whose results make up one row-major tensor."""
     products = [p for p in products if p[0].batches * p[0].rows * p[0].cols]
-    choices = [choose(plan.device, size) for size, *_ in products]
+    choices = [choose(plan.device, size, a.fast and b.fast) for size, a, b, _ in products]
     splits = max((split for _, split in choices), default=1)
     if splits == 1:
         for (variant, _), product in zip(choices, products):
@@ -134,8 +134,9 @@ def dispatch(plan, variant, splits, size, a, b, result) -> None:
     plan.dispatch(kernel, buffers, words + [*a.fields.values(), *b.fields.values(), *result.fields.values()], _groups(variant, size, splits))
 
 
-def choose(device, size):
-    """(variant, splits). A variant is ("threads", rows) or ("tiles", rows, cols per thread, depth)."""
+def choose(device, size, fast=False):
+    """(variant, splits). A variant is ("threads", rows) or ("tiles", side, rows and columns per thread, depth, ahead). ``fast``: both operands
+    are adjacent along the sum."""
     outer, steps = size.steps[0] * size.steps[1], size.steps[0] * size.steps[1] * size.steps[2]
     if device.software:
         variant = ("threads", 8 if size.rows > 4 else 4 if size.rows > 1 else 1)
@@ -143,11 +144,23 @@ def choose(device, size):
     if size.rows <= 2:
         variant = ("threads", 1)
         return variant, _splits(_groups(variant, size, 1), 256, outer, steps, 64)
-    variant = ("tiles", 4, 4, 16) if size.rows > 32 and size.cols > 32 else ("tiles", 2, 2, 16)
-    large = ("tiles", 8, 8, 16 if device.limits["maxComputeWorkgroupStorageSize"] >= 17000 else 8)
-    if size.steps[1] == size.steps[2] == 1 and size.rows > 64 and size.cols > 64 and _groups(large, size, 1) >= 200:
-        variant = large  # measured: pays for plain products that fill the device, never for convolutions
-    return variant, _splits(_groups(variant, size, 1), 264, outer, steps, 128)
+    variant, wanted = _tiles(device, size, size.steps[1] * size.steps[2] == 1, fast)
+    groups = _groups(variant, size, 1)
+    return variant, 1 if groups >= 100 and wanted < 300 else _splits(groups, wanted, outer, steps, 128)
+
+
+def _tiles(device, size, plain, fast):
+    """(variant, groups wanted), as measured on an H200 (gemm_tiles.wgsl)."""
+    large = ("tiles", 16, 8, 8, 16 if device.limits["maxComputeWorkgroupStorageSize"] >= 17000 else 8, True)
+    if size.rows <= 32 or size.cols <= 32:
+        return ("tiles", 8, 4, 4, 16, True), 400
+    if plain and size.rows > 64 and size.cols > 64 and _groups(large, size, 1) >= 200:
+        return large, 200
+    if plain:
+        return ("tiles", 16, 4, 4, 16, True), 200
+    if fast:
+        return ("tiles", 16, 8 if size.rows >= 128 else 4, 4, 16, False), 400
+    return ("tiles", 16, 4, 8 if size.cols > 64 else 4, 16, True), 200
 
 
 def _splits(groups, wanted, outer, steps, least):
@@ -158,7 +171,8 @@ def _splits(groups, wanted, outer, steps, least):
 def _groups(variant, size, splits):
     if variant[0] == "threads":
         return -(-splits * size.batches * -(-size.rows // variant[1]) * (-(-size.cols // 16) * 4) // 64)
-    return splits * size.batches * -(-size.rows // (16 * variant[1])) * -(-size.cols // (16 * variant[2]))
+    _, side, rows, cols, *_ = variant
+    return splits * size.batches * -(-size.rows // (side * rows)) * -(-size.cols // (side * cols))
 
 
 def _kernel(variant, steps, a, b, result, acc):
@@ -170,8 +184,8 @@ def _kernel(variant, steps, a, b, result, acc):
     if variant[0] == "threads":
         consts.append(f"const ROWS = {variant[1]}u;")
     else:
-        consts += [f"const TR = {variant[1]}u;", f"const TC = {variant[2]}u;", f"const DEPTH = {variant[3]}u;",
-                   f"const A_FAST = {str(a.fast).lower()};", f"const B_FAST = {str(b.fast).lower()};"]
+        consts += [f"const {name} = {value}u;" for name, value in zip(("SIDE", "TR", "TC", "DEPTH"), variant[1:])]
+        consts += [f"const AHEAD = {str(variant[5]).lower()};", f"const A_FAST = {str(a.fast).lower()};", f"const B_FAST = {str(b.fast).lower()};"]
     stored = [("read", n, o.meta.dtype.wgsl) for n, o in (("a", a.operand), ("b", b.operand), *result.inputs())]
     stored += [("read_write", n, o.meta.dtype.wgsl) for n, o in result.outputs()]
     bindings = [f"@group(0) @binding({i}) var<storage, {access}> {n}: array<{t}>;" for i, (access, n, t) in enumerate(stored)]

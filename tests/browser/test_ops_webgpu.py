@@ -49,3 +49,8 @@ def test_random_numbers_are_random_and_the_same_as_on_the_cpu():
 def test_errors_name_what_went_wrong_on_the_device():
     status, text = run("run_device_errors.py")
     assert status == 0, text
+
+
+def test_tiled_products_equal_plain_ones():
+    status, text = run("run_tiles.py", name="firefox")  # whose software adapter is quick at them
+    assert status == 0, text
