@@ -5,6 +5,7 @@
 // AHEAD: while a tile is multiplied the next one is on its way into registers; pays where these suffice.
 // H200, TFLOP/s: products of 2048 35, of 4096 42; 3x3 convolutions of ResNet-18 at batch 16 / 64 20 to 24 / 28 to 32, their weights' gradients
 // 17 to 21 / 19 to 26 (scalar tiles: 15 / 19 and 11 / 12).
+// STORE is one of the two texts in ops/gemm.py.
 // Grid: splits * batches * row tiles * column tiles, a group each. Chunks of the sum are in whole (k0, k1, k2) steps.
 // Limits: indices below 2^31; ((TR + TC) * SIDE + 8) * DEPTH * 4 bytes of workgroup memory.
 const THREADS = SIDE * SIDE;
@@ -15,13 +16,23 @@ const NB = BC * DEPTH / (4u * THREADS);
 const SA = BR / 4u + 1u;
 const SB = BC / 4u + 1u;
 var<workgroup> tile_a: array<vec4<ACC>, SA * DEPTH>;
-var<workgroup> tile_b: array<vec4<ACC>, SB * DEPTH>;
+var<workgroup> tile_b: array<vec4<ACC>, max(SB * DEPTH, THREADS * TC / 4u)>;
 fn a_k(i: u32) -> u32 { if (A_FAST) { return i % DEPTH; } return i / (BR / 4u); }
 fn a_r(i: u32) -> u32 { if (A_FAST) { return i / DEPTH; } return i % (BR / 4u); }
 fn b_k(i: u32) -> u32 { if (B_FAST) { return i % DEPTH; } return i / (BC / 4u); }
 fn b_r(i: u32) -> u32 { if (B_FAST) { return i / DEPTH; } return i % (BC / 4u); }
 fn a_walk(q: u32) -> A_AT { let o = q / K2; return a_step(o / K1, o % K1, q % K2); }
 fn b_walk(q: u32) -> B_AT { let o = q / K2; return b_step(o / K1, o % K1, q % K2); }
+// Row m of each thread, which lie in tile_b as SIDE rows: neighbouring threads put neighbouring columns, and put() is there once for each m.
+fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, lid: u32) {
+  for (var j = lid; j < SIDE * BC; j += THREADS) {
+    let row = first_row + m / 4u * (4u * SIDE) + j / BC * 4u + m % 4u;
+    let col = first_col + j % BC;
+    if (row < p.rows && col < p.cols) {
+      put(split, y_row(batch, row) + y_col(col), bias_row(batch, row) + bias_col(col), tile_b[j / 4u][j % 4u]);
+    }
+  }
+}
 @compute @workgroup_size(THREADS) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
     @builtin(local_invocation_index) lid: u32) {
   let g = group_index(wid, nwg);
@@ -89,15 +100,5 @@ fn b_walk(q: u32) -> B_AT { let o = q / K2; return b_step(o / K1, o % K1, q % K2
     }
     workgroupBarrier();
   }
-  for (var m = 0u; m < TR; m++) {
-    let row = first_row + m / 4u * (4u * SIDE) + ty * 4u + m % 4u;
-    if (row < p.rows) {
-      let start = y_row(batch, row);
-      let bias_start = bias_row(batch, row);
-      for (var n = 0u; n < TC; n++) {
-        let col = first_col + n / 4u * (4u * SIDE) + tx * 4u + n % 4u;
-        if (col < p.cols) { put(split, start + y_col(col), bias_start + bias_col(col), c[m][n]); }
-      }
-    }
-  }
+  STORE
 }
