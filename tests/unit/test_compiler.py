@@ -15,16 +15,6 @@ import models  # noqa: E402
 import planned  # noqa: E402
 
 
-@pytest.fixture
-def device(monkeypatch):
-    found = planned.Planned()
-    monkeypatch.setitem(devices._backends, "webgpu", found)
-    before = devices._default[0]
-    torch.set_default_device(found)
-    yield found
-    devices._default[0] = before
-
-
 def compiled(step, *args, **options):
     run = torch.compile(step, options=options)
     with torch.no_grad():

@@ -1,27 +1,12 @@
 """Exported programs: what is in the file, and what cannot be one."""
 import io
 import json
-import pathlib
-import sys
 
 import pytest
 
 import pyborch as torch
-from pyborch import devices, export, nn
+from pyborch import export, nn
 from pyborch.io import safetensors
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import planned  # noqa: E402
-
-
-@pytest.fixture
-def device(monkeypatch):
-    found = planned.Planned()
-    monkeypatch.setitem(devices._backends, "webgpu", found)
-    before = devices._default[0]
-    torch.set_default_device(found)
-    yield found
-    devices._default[0] = before
 
 
 def test_the_file_is_a_safetensors_file_with_the_weights_by_name(device):
