@@ -42,6 +42,31 @@ attend(*[t.detach() for t in mixed.unbind(0)], is_causal=True)
 attend(heads(1, 6, 20, 8), heads(1, 2, 20, 8), heads(1, 2, 20, 8), enable_gqa=True)
 
 
+def as_written(q, k, v, mask, kind):
+    scores = q @ k.transpose(-2, -1) / 3
+    if kind == "added":
+        return (mask + scores).softmax(-1) @ v
+    if kind == "filled":
+        return scores.masked_fill(mask > 0, -torch.inf).softmax(-1) @ v
+    if kind == "seen":
+        return torch.where(mask > 0, scores, -1e9).softmax(-1) @ v
+    return torch.bmm(scores.reshape(6, 33, 40).softmax(-1), v.reshape(6, 40, 12))
+
+
+for kind in ("added", "filled", "seen", "none"):
+    q, k, v, mask = heads(2, 3, 33, 8), heads(1, 3, 40, 8).expand(2, 3, 40, 8), heads(2, 3, 40, 12), torch.randn(2, 1, 33, 40)
+    mask[:, :, 5] = {"added": -3.4028235e38, "seen": -1.0}.get(kind, mask[0, 0, 5])
+    mask[:, :, 6] = {"added": -torch.inf, "filled": 1.0}.get(kind, mask[0, 0, 6])
+    compiled = torch.compile(as_written)
+    with torch.no_grad():
+        compiled(q, k, v, mask, kind)
+        pyborch.devices.backend().synchronize()  # until then the second call would be eager
+        wanted, found = as_written(q, k, v, mask, kind), compiled(q, k, v, mask, kind)
+    assert "attention(" in repr(compiled.programs[0]), kind
+    assert bool(wanted.isnan().any()) is (kind in ("added", "filled")) and torch.equal(wanted.isnan(), found.isnan()), kind
+    check(wanted.nan_to_num(7.0), found.nan_to_num(7.0), 1e-5)
+
+
 def step(x, w):
     y = F.layer_norm((x * 2 + 1).relu(), (x.shape[-1],), w, w)
     return (y @ y.transpose(-2, -1)).softmax(-1).tanh() * 0.5, y.mean(0), (y > 0.5).sum(1), y.var(0)

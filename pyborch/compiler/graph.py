@@ -52,7 +52,7 @@ class Graph:
     (elements) and ``kinds``; ``kept`` values outlive the step. ``makers`` of each state;
     ``written`` says when: [(state, index)] per value; ``storages`` of values that were there before."""
 
-    def __init__(self, recorder, kept):
+    def __init__(self, recorder, calls, kept):
         self.kinds = [v.kind for v in recorder.values]
         self.dtypes = [v.dtype for v in recorder.values]
         self.sizes = [v.numel for v in recorder.values]
@@ -60,7 +60,7 @@ class Graph:
         self.recorded = len(self.sizes)      # later numbers are temporaries of op calls
         self.kept = set(kept) | {n for n, kind in enumerate(self.kinds) if kind != INTERNAL}
         self.nodes: list = []
-        for call in recorder.calls:
+        for call in calls:
             self._add_call(call)
         self.number()
 

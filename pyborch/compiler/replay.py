@@ -4,7 +4,7 @@ from __future__ import annotations
 from .. import devices
 from ..autograd import edge_of, state
 from ..ops.registry import OPS
-from . import plan
+from . import attention, plan
 from .common import shared
 from .capture import EXTERNAL, INTERNAL, live_boxes
 from .graph import Graph
@@ -37,7 +37,7 @@ class Program:
             work, self.where = plan.for_calls(recorder, device, kept, adopted)
             self.shared_bytes = 0
         else:
-            self.graph = shared(simplified(Graph(recorder, kept)))
+            self.graph = shared(simplified(Graph(recorder, attention.recognised(recorder, kept), kept)))
             lowered = self.lowered = lower(self.graph, device, **options)
             self.dispatches = len(lowered)
             work, self.where, self.shared_bytes = plan.for_steps(self.graph, lowered, recorder, device, kept, adopted)

@@ -9,6 +9,7 @@ from ..autograd import apply, edge_of, is_grad_enabled
 from .matmul import upcast
 from .registry import FUNCTIONS, Op, S, T, function
 
+LOWEST, LOW = -3.4028234663852886e38, -3.4028233e38  # scores of what is not seen, and the least of what is
 LARGEST = 128       # of a key or value in the kernel
 ENOUGH = 200        # workgroups that keep a GPU busy
 
@@ -19,18 +20,18 @@ def attention_bytes(qt, size, wide) -> int:
     return 16 * (rows * (e4 + 1) + 32 * (max(e4, v4) + 1)) + 4 * rows * (33 + 8)
 
 
-def _attention_shape(q, k, v, mask, *, scale, causal):
+def _attention_shape(q, k, v, mask, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
     batch, heads, queries, _ = q.shape
-    return (batch, queries, heads, v.shape[-1]), q.dtype
+    return (batch, heads, queries, v.shape[-1]) if primitive else (batch, queries, heads, v.shape[-1]), q.dtype
 
 
-def _attention_run(plan, q, k, v, mask, y, *, scale, causal):
+def _attention_run(plan, q, k, v, mask, y, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
     batch, heads, queries, size = q.meta.shape
     keys, wide = k.meta.shape[2], v.meta.shape[3]
     names = [("read", n, o.meta.dtype.wgsl) for n, o in (("q", q), ("k", k), ("v", v))]
     kind, fields, text = 0, [0] * 5, ""
     if mask is not None:
-        kind = 1 if mask.meta.dtype.name == "bool" else 2
+        kind = ("seen", "filled").index(mask_is) + 2 if mask.meta.dtype.name == "bool" else 1
         fields = [mask.meta.offset, *shapes.broadcast_strides(mask.meta.shape, mask.meta.strides, (batch, heads, queries, keys))]
         names.append(("read", "masks", mask.meta.dtype.wgsl))
         text = "fn mask_at(i: u32) -> f32 { return f32(masks[i]); }"
@@ -39,16 +40,16 @@ def _attention_run(plan, q, k, v, mask, y, *, scale, causal):
     names.append(("read_write", "y", y.meta.dtype.wgsl))
     text += "".join(f"\n@group(0) @binding({n}) var<storage, {access}> {name}: array<{held}>;" for n, (access, name, held) in enumerate(names))
     wider = batch * heads * -(-queries // 32) >= ENOUGH and attention_bytes(2, size, wide) <= plan.device.limits["maxComputeWorkgroupStorageSize"]
-    consts = {"E": size, "EV": wide, "QT": 1 + wider, "MASK": kind, "CAUSAL": causal}
+    consts = {"E": size, "EV": wide, "QT": 1 + wider, "MASK": kind, "CAUSAL": causal, "PRIMITIVE": primitive}
     count = batch * heads * -(-queries // (32 if wider else 16))
-    words = [queries, keys, heads, heads // k.meta.shape[1], count, float(scale)]
+    words = [queries, keys, heads, heads // k.meta.shape[1], count, float(scale), LOWEST if fill == -math.inf else max(fill, LOW)]
     for o in (q, k, v):
         words += [o.meta.offset, *o.meta.strides]
     operands = [q, k, v, *([mask] if mask is not None else []), y]
     plan.dispatch(kernels.load("attention", consts, {"T": y.meta.dtype.wgsl}, text), operands, [*words, *fields], count)
 
 
-def _attention_numpy(np, q, k, v, mask, *, scale, causal):
+def _attention_numpy(np, q, k, v, mask, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
     q, k, v = upcast(np, q, k, v)
     repeats = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, repeats, 1), np.repeat(v, repeats, 1)
@@ -56,29 +57,35 @@ def _attention_numpy(np, q, k, v, mask, *, scale, causal):
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
     if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+        scores = np.where(mask == (mask_is == "seen"), scores, np.float32(fill)) if mask.dtype == bool else scores + mask
     top = scores.max(-1, keepdims=True)
     e = np.exp(scores - np.where(np.isneginf(top), 0, top))
     total = e.sum(-1, keepdims=True)
-    return np.matmul(e / np.where(total == 0, 1, total), v).swapaxes(1, 2)
+    y = np.matmul(e / np.where(total == 0, np.nan if primitive else 1, total), v)
+    return y if primitive else y.swapaxes(1, 2)
 
 
 ATTENTION = Op("attention", _attention_shape, _attention_run, _attention_numpy)
 
 
+def fits(query, key, value, mask) -> bool:
+    """Whether the kernel takes operands of these Metas: whole batches, small heads."""
+    q, k, v = query.shape, key.shape, value.shape
+    plain = len(q) in (3, 4) and len(k) == len(v) == len(q) and q[:-3] == k[:-3] == v[:-3] and k[-3] == v[-3] and q[-3] % max(k[-3], 1) == 0
+    device = query.device
+    if device.type == "webgpu" and attention_bytes(1, q[-1], v[-1]) > device.limits["maxComputeWorkgroupStorageSize"]:
+        return False
+    return (plain and q[-1] == k[-1] and k[-2] == v[-2] and 0 < q[-1] <= LARGEST and 0 < v[-1] <= LARGEST and query.numel > 0 and key.numel > 0
+            and query.dtype is key.dtype is value.dtype and query.dtype.kind == "f"
+            and (mask is None or len(mask.shape) <= 4 and (mask.dtype.name == "bool" or mask.dtype is query.dtype)))
+
+
 def _fits_kernel(query, key, value, mask, dropout_p):
-    """Whether the kernel can take it: no gradients, no dropout, whole batches, small heads."""
+    """Whether the kernel can take it: no gradients, no dropout, and what fits() asks for."""
     tensors = [query, key, value, *([mask] if mask is not None else [])]
     if dropout_p > 0.0 or is_grad_enabled() and any(edge_of(t) is not None for t in tensors):
         return False
-    q, k, v = query.shape, key.shape, value.shape
-    plain = len(q) in (3, 4) and len(k) == len(v) == len(q) and q[:-3] == k[:-3] == v[:-3] and k[-3] == v[-3] and q[-3] % max(k[-3], 1) == 0
-    device = query.meta.device
-    if device.type == "webgpu" and attention_bytes(1, q[-1], v[-1]) > device.limits["maxComputeWorkgroupStorageSize"]:
-        return False
-    return (plain and q[-1] == k[-1] and k[-2] == v[-2] and 0 < q[-1] <= LARGEST and 0 < v[-1] <= LARGEST and query.meta.numel > 0 and key.meta.numel > 0
-            and len({t.meta.dtype for t in (query, key, value)}) == 1 and query.meta.dtype.kind == "f"
-            and (mask is None or len(mask.shape) <= 4 and (mask.dtype.name == "bool" or mask.dtype is query.dtype)))
+    return fits(query.meta, key.meta, value.meta, mask.meta if mask is not None else None)
 
 
 def _by_kernel(query, key, value, mask, scale, causal):

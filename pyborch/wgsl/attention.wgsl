@@ -1,10 +1,12 @@
 // softmax(q k^T * scale + mask) v without storing the scores: a workgroup of 128 threads has 16 QT queries and walks the keys in tiles of 32,
 // keeping a running maximum and sum (flash attention, Dao et al. 2022). Thread (x of 8, y of 16) has QT queries y + 16 m, of a tile the keys
-// x + 8 j, and of a value the fours of elements x + 8 n. Result (batch, query, head, EV), row-major. Rows that see nothing give zeros.
-// Prepended: const E, EV (sizes of a key and of a value), QT (1 or 2), MASK (0 none, 1 bool, 2 added), CAUSAL; alias T.
+// x + 8 j, and of a value the fours of elements x + 8 n. Result (batch, query, head, EV), row-major; rows that see nothing give
+// zeros. PRIMITIVE: as products and a softmax would have it, (batch, head, query, EV), and NaN for such rows.
+// Prepended: const E, EV (sizes of a key and of a value), QT (1 or 2), MASK (0 none, 1 added, 2 seen where not 0 and else p.fill, 3 the other way
+// round), CAUSAL, PRIMITIVE; alias T.
 // Grid: batch * heads * ceil(queries / (16 QT)). Workgroup memory: see attention_bytes() in ops/attention.py. Limits: E, EV <= 128.
 struct Params {
-  queries: u32, keys: u32, heads: u32, shared_by: u32, count: u32, scale: f32,
+  queries: u32, keys: u32, heads: u32, shared_by: u32, count: u32, scale: f32, fill: f32,
   q: u32, qb: u32, qh: u32, ql: u32, qe: u32, k: u32, kb: u32, kh: u32, kl: u32, ke: u32,
   v: u32, vb: u32, vh: u32, vl: u32, ve: u32, m: u32, mb: u32, mh: u32, ml: u32, ms: u32 }
 const ROWS = 16u * QT;
@@ -13,7 +15,8 @@ const V4 = (EV + 3u) / 4u;
 const VP = (V4 + 7u) / 8u;
 const QS = E4 + 1u;
 const TS = max(E4, V4) + 1u;
-const LOWEST = -3.0e38;
+const LOWEST = -3.4028234663852886e38;  // of what is not seen
+const LOW = -3.4028233e38;
 var<workgroup> queries: array<vec4<f32>, ROWS * QS>;
 var<workgroup> tile: array<vec4<f32>, 32u * TS>;
 var<workgroup> chances: array<f32, ROWS * 33u>;
@@ -36,9 +39,10 @@ fn v4(at: u32, e: u32) -> vec4<f32> {
 fn score(dot: f32, b: u32, h: u32, row: u32, key: u32) -> f32 {
   if (key >= p.keys || row >= p.queries || (CAUSAL && key > row)) { return LOWEST; }
   let s = dot * p.scale;
-  if (MASK == 1u) { return select(LOWEST, s, mask_at(p.m + b * p.mb + h * p.mh + row * p.ml + key * p.ms) != 0.0); }
-  if (MASK == 2u) { return max(s + mask_at(p.m + b * p.mb + h * p.mh + row * p.ml + key * p.ms), LOWEST); }
-  return s;
+  if (MASK == 0u) { return s; }
+  let m = mask_at(p.m + b * p.mb + h * p.mh + row * p.ml + key * p.ms);
+  if (MASK > 1u) { return select(s, p.fill, (m != 0.0) == (MASK == 3u)); }
+  return select(max(s + m, LOW), LOWEST, is_inf(m) && m < 0.0);
 }
 fn largest(s: vec4<f32>) -> f32 { return max(max(s.x, s.y), max(s.z, s.w)); }
 @compute @workgroup_size(128) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
@@ -113,8 +117,9 @@ fn largest(s: vec4<f32>) -> f32 { return max(max(s.x, s.y), max(s.z, s.w)); }
     if (row < p.queries) {
       var whole = 0.0;
       for (var t = 0u; t < 8u; t++) { whole += parts[(y0 + m * 16u) * 8u + t]; }
-      let scale = select(1.0 / whole, 0.0, whole == 0.0);
-      let at = ((b * p.queries + row) * p.heads + h) * EV;
+      var scale = select(1.0 / whole, 0.0, whole == 0.0);
+      if (PRIMITIVE && whole == 0.0) { scale = nan(); }
+      let at = select((b * p.queries + row) * p.heads + h, (b * p.heads + h) * p.queries + row, PRIMITIVE) * EV;
       for (var n = 0u; n < VP; n++) {
         let e = (x + n * 8u) * 4u;
         let r = sums[m * VP + n] * scale;

@@ -193,3 +193,42 @@ def test_programs_share_the_memory_they_compute_in(device):
     run.reset()
     device.work = []
     assert not device.scratch
+
+
+def written_out(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) * 0.5
+    return scores.masked_fill(mask == 0, -torch.inf).softmax(-1) @ v
+
+
+def test_attention_written_out_is_one_kernel(device):
+    q, k, v = (torch.ones(2, 3, 5, 8) for _ in range(3))
+    for attend in (lambda q, k, v, mask: (q @ k.mT / 3).softmax(-1) @ v, lambda q, k, v, mask: (mask[0, 0] + q @ k.mT).softmax(-1) @ v,
+                   lambda q, k, v, mask: torch.bmm(torch.where(mask[0] != 0, torch.bmm(q[0], k[0].mT), -1e9).softmax(-1), v[0]),
+                   lambda q, k, v, mask: torch.einsum("bhls,bhsd->bhld", torch.einsum("bhld,bhsd->bhls", q, k).softmax(-1), v), written_out):
+        compiled(attend, q, k, v, torch.ones(1, 1, 5, 5))
+        assert sum(label.startswith("attention") for label in labels(device)) == 1 and len(device.work) <= 2
+
+
+def test_attention_whose_scores_are_needed_stays_as_it_is(device):
+    q, k, v, mask = *(torch.ones(2, 3, 5, 8) for _ in range(3)), torch.ones(5, 5)
+
+    def with_weights(q, k, v):
+        weights = (q @ k.mT).softmax(-1)
+        return weights @ v, weights
+
+    def with_change(q, k, v):
+        scores = q @ k.mT
+        q.add_(1)
+        return scores.softmax(-1) @ v
+    for attend in (with_weights, with_change, lambda q, k, v: (q @ k.mT).softmax(-2) @ v, lambda q, k, v: (q @ k.mT + 1).softmax(-1) @ v):
+        compiled(attend, q, k, v)
+        assert not any(label.startswith("attention") for label in labels(device))
+    w = torch.ones(2, 3, 5, 8, requires_grad=True)
+
+    def step():
+        w.grad = None
+        loss = written_out(w, k, v, mask).sum()
+        loss.backward()
+        return loss.detach()
+    torch.compile(step)()
+    assert not any(label.startswith("attention") for label in labels(device))

@@ -88,3 +88,16 @@ def test_attention_is_the_same_whether_or_not_a_gradient_is_wanted(options):
     with torch.no_grad():
         found = torch.nn.functional.scaled_dot_product_attention(q, k, v, **options)
     assert wanted.shape == found.shape and (wanted - found).abs().max().item() < 1e-5
+
+
+def test_the_attention_op_in_its_primitive_form():
+    from pyborch.autograd import apply
+    from pyborch.ops.attention import ATTENTION
+    torch.manual_seed(1)
+    q, k, v, mask = torch.randn(2, 3, 5, 6), torch.randn(2, 3, 7, 6), torch.randn(2, 3, 7, 4), torch.rand(5, 7) > 0.5
+    mask[2] = True
+    scores = q @ k.mT * 0.3
+    for kind, fill, wanted in (("filled", -torch.inf, scores.masked_fill(mask, -torch.inf)), ("seen", -9.0, torch.where(mask, scores, -9.0))):
+        wanted = wanted.softmax(-1) @ v
+        found = apply(ATTENTION, q, k, v, mask, scale=0.3, causal=False, mask_is=kind, fill=fill, primitive=True)
+        assert torch.allclose(wanted, found, atol=1e-6, equal_nan=True) and bool(wanted.isnan().any()) is (kind == "filled")
