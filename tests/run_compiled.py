@@ -68,7 +68,7 @@ def check_samples(first):
                 continue
             step, leaves = sample_step(runner, record, name, k, s)
             step()
-            compiled = torch.compile(step, fullgraph=True)
+            compiled = torch.compile(step, fullgraph=True, dynamic=bool(count % 2))  # every other one with sizes as parameters
             try:
                 for _ in range(2):
                     torch.manual_seed(5)
@@ -161,11 +161,11 @@ def gan():
 DISPATCHES = {"resnet": 145, "vit": 110, "gpt": 300, "vae": 25, "gan": 70}  # what fusing must not lose
 
 
-def run_model(make, compiled, **options):
+def run_model(make, compiled, dynamic=None, **options):
     """(losses, state after them) of twenty steps."""
     torch.manual_seed(3)
     step, batches, model = make()
-    run = torch.compile(step, options=options) if compiled else step
+    run = torch.compile(step, options=options, dynamic=dynamic) if compiled else step
     found = []
     for batch in batches:
         found.append(run(*batch).item())
@@ -181,7 +181,7 @@ def run_model(make, compiled, **options):
 
 def check_models():
     failures = []
-    for make, options in ((resnet, {}), (resnet, {"recompute": True}), (vit, {}), (gpt, {}), (gpt, {"recompute": True}), (vae, {}), (gan, {})):
+    for make, options in ((resnet, {}), (resnet, {"recompute": True}), (resnet, {"dynamic": True}), (vit, {}), (gpt, {}), (gpt, {"recompute": True}), (vae, {}), (gan, {})):
         (wanted, state), (found, own) = run_model(make, False), run_model(make, True, **options)
         worst = max(abs(a - b) / abs(a) for a, b in zip(wanted, found))
         print(f"{make.__name__}: losses {wanted[0]:.5f} .. {wanted[-1]:.5f}, worst relative difference {worst:.2e}")
@@ -244,7 +244,7 @@ def check_graphs(count, seed):
         try:
             eager = step(*[a.clone() for a in arguments])
             shaken = step(*[a * (1 + 1e-6 * torch.randn_like(a)) for a in arguments])
-            compiled = torch.compile(step)
+            compiled = torch.compile(step, dynamic=bool(n % 2))
             for _ in range(2):
                 found = compiled(*[a.clone() for a in arguments])
                 backend.synchronize()

@@ -6,6 +6,7 @@ import warnings
 
 from ..autograd import edge_of, state
 from ..errors import CaptureError
+from ..kernels import Cache
 from ..ops.join import cat
 from . import capture
 from .replay import Program, given_back, is_static, own_argument
@@ -21,7 +22,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
 
     A whole training step can be compiled: forward, ``backward()``, ``optimizer.step()``, dropout, batch-norm statistics. Recorded
     anew for other shapes, dtypes, Python arguments, gradient mode, ``train()``/``eval()`` or swapped parameters (at most 8 programs are
-    kept). Python code runs only while recording. Where a replay could not repeat what the function did (reading values, making tensors that
+    kept; once there are so many, a new shape is recorded when it comes for the second time). From the second shape on kernels take sizes as
+    parameters, so that further ones compile nothing: ``dynamic=True`` does so from the first on, False never. Python code runs only while recording. Where a replay could not repeat what the function did (reading values, making tensors that
     outlive the call without being returned), the function runs eagerly and a warning says why and where; with ``fullgraph=True`` it is a
     CaptureError. A function whose result still needs gradients runs eagerly too.
 
@@ -30,18 +32,19 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     results anew in the backward pass instead of keeping them (False: never; by default from 256 MB of kept results on).
     """
     if model is None:
-        return lambda fn: compile(fn, fullgraph=fullgraph, options=options, disable=disable)
+        return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, options=options, disable=disable)
     unknown = set(options or ()) - {"recompute"}
     if unknown:
         raise RuntimeError(f"Unexpected optimization option {sorted(unknown)[0]}, known options are ['recompute']")
-    return model if disable else Compiled(model, options, fullgraph)
+    return model if disable else Compiled(model, options, fullgraph, dynamic)
 
 
 class Compiled:
     """What :func:`compile` returns: call it like the function. Attributes are those of the function or module."""
 
-    def __init__(self, fn, options=None, fullgraph=False):
-        self._orig_mod, self._options, self._fullgraph = fn, dict(options or {}), fullgraph
+    def __init__(self, fn, options=None, fullgraph=False, dynamic=None):
+        self._orig_mod, self._options, self._fullgraph, self._dynamic = fn, dict(options or {}), fullgraph, dynamic
+        self._met, self._ranks = Cache(), Cache()
         self._programs: dict = {}
         self._warm: dict = {}
         self._eager: set = set()
@@ -55,7 +58,7 @@ class Compiled:
         program = self._program(key)
         if program is not None and program.ready:
             return program.run(tensors)
-        if program is not None or key in self._eager:
+        if program is not None or key in self._eager or self._too_new(key):
             return self._orig_mod(*args, **kwargs)
         return self._record(key, spec, tensors)
 
@@ -86,6 +89,19 @@ class Compiled:
 
     def _key(self, spec, tensors):
         return (spec, state.grad, state.autocast and state.autocast.device, *[self._describe(t) for t in tensors])
+
+    def _too_new(self, key):
+        """Whether a signature comes for the first time although there are as many programs as are kept: it may not come again."""
+        if sum(map(len, self._programs.values())) < PROGRAM_LIMIT or key in self._met:
+            return False
+        return self._met.keep(key, True)
+
+    def _many_sizes(self, spec, tensors):
+        """Whether kernels are to take sizes as parameters: where the same has been recorded for other sizes."""
+        ranks = (spec, state.grad, *[(len(t.meta.shape), t.meta.dtype, t.meta.device) for t in tensors])
+        sizes = [t.meta.shape for t in tensors]
+        first = self._ranks.get(ranks) or self._ranks.keep(ranks, sizes)
+        return first != sizes if self._dynamic is None else self._dynamic
 
     @staticmethod
     def _describe(t):
@@ -120,7 +136,8 @@ class Compiled:
         if not recorder.calls or self._warming_up(key, recorder, results):
             return result
         device = recorder.calls[0].plan.device
-        self._keep(key, Program(recorder, device, arguments, changed, result_spec, results, self._options))
+        self._keep(key, Program(recorder, device, arguments, changed, result_spec, results, self._options,
+                                self._many_sizes(spec, tensors)))
         detached = [t if edge_of(t) is None or t.node is None else t.detach() for t in results]
         return rebuild(result_spec, given_back(detached, arguments, tensors))
 
@@ -174,8 +191,8 @@ class Compiled:
             for program in programs:
                 program.drop()
         self._programs.clear()
-        self._warm.clear()
-        self._eager.clear()
+        for table in (self._warm, self._eager, self._met, self._ranks):
+            table.clear()
 
     def __getattr__(self, name):
         return getattr(self.__dict__["_orig_mod"], name)

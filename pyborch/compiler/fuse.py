@@ -274,7 +274,7 @@ class Fuser:
 def bindings(graph, nodes):
     """The values that a kernel of ``nodes`` binds: read from outside, or written for others."""
     inside = set(nodes)
-    made = {(a.value, a.state) for node in nodes for a in node.writes}
+    made = dict.fromkeys((a.value, a.state) for node in nodes for a in node.writes)
     found = dict.fromkeys(a.value for node in nodes for a in node.reads if (a.value, a.state) not in made)
     found.update(dict.fromkeys(key[0] for key in made if escapes(graph, key, inside)))
     return list(found)

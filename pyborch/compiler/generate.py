@@ -12,6 +12,7 @@ from .fuse import bindings, escapes, shape_of
 from .space import Rows, terms_of
 
 GROUP = 256
+MOST_SIZES = 24      # numbers that a kernel takes as parameters: all of them have to fit into 64 words
 _kernels = kernels.Cache()
 
 
@@ -35,6 +36,7 @@ class Body:
         self.escaping = [(node, k, a) for node in group.nodes for k, a in enumerate(node.writes) if escapes(graph, (a.value, a.state), self.inside)]
         self.written = {a.value for _, _, a in self.escaping}
         self.live: list = []
+        self.numbers: dict = {}      # (number, kind) -> its field, where sizes are parameters
         self.functions: list = []
         self.declared: set = set()
         self.local: dict = {}        # (node, output) -> stored text that is in every scope (a product's element)
@@ -57,7 +59,10 @@ class Body:
         scalars = [self.scalar(scope, node.scalars[i], kind) for i, kind in enumerate(kinds)]
         tensors, numbers = iter(loads), iter(scalars)
         args = [next(tensors) if is_tensor else next(numbers) for is_tensor in plan.layout]
-        results = op.evaluate(CodeMath(op.table, scope), args, {**params, **dict(zip(plan.scalar_names, numbers))})
+        params = {**params, **dict(zip(plan.scalar_names, numbers))}
+        if isinstance(params.get("n"), (int, float)):  # a count of elements, as plan_pointwise() has it
+            params["n"] = self.scalar(scope, params["n"], "f32")
+        results = op.evaluate(CodeMath(op.table, scope), args, params)
         for k, (a, result) in enumerate(zip(node.writes, results)):
             dtype = a.meta.dtype
             if not isinstance(result, Code):
@@ -72,7 +77,14 @@ class Body:
             index = next(i for i, (other, _) in enumerate(self.live) if other is value)
             text = f"p.live{index}"
             return Code(scope, kind, f"({text} != 0u)" if kind == "bool" else text)
-        return Code(scope, kind, literal(value, kind))
+        return Code(scope, kind, self.number(value, kind) if kind in ("f32", "i32") else literal(value, kind))
+
+    def number(self, value, kind="u32"):
+        """WGSL of a number: itself, or a parameter in programs whose kernels are to serve many sizes."""
+        common = value in (0, 1) or kind == "f32" and not abs(value) < 3e38
+        if not self.graph.dynamic or common or len(self.numbers) >= MOST_SIZES and (value, kind) not in self.numbers:
+            return f"{value}u" if kind == "u32" else literal(value, kind)
+        return "p." + self.numbers.setdefault((value, kind), f"n{len(self.numbers)}")
 
     def read(self, scope, node, a):
         """The stored form of what a node reads."""
@@ -89,12 +101,12 @@ class Body:
         for inner, size, stride in terms.terms:
             text = index
             if inner > 1:
-                text = scope.let("u32", f"({text} / {inner}u)").text
+                text = scope.let("u32", f"({text} / {self.number(inner)})").text
             if inner * size < terms.numel:
-                text = scope.let("u32", f"({text} % {size}u)").text
-            parts.append(text if stride == 1 else f"{text} * {stride}u")
+                text = scope.let("u32", f"({text} % {self.number(size)})").text
+            parts.append(text if stride == 1 else f"{text} * {self.number(stride)}")
         if terms.offset or not parts:
-            parts.insert(0, f"{terms.offset}u")
+            parts.insert(0, self.number(terms.offset))
         return " + ".join(parts)
 
     def short(self, scope, node, index="i"):
@@ -105,22 +117,21 @@ class Body:
         inner.lines.append(f"let at = {self.element_index(rows, index)};")
         args = self.reduce_arguments(inner, node, "at", rows)
         scope.lines.append(f"var {scope.prefix}a{names} = start_{names}();")
-        scope.lines.append(f"for (var r = 0u; r < {rows.count}u; r++) {{ {' '.join(inner.lines)} "
+        scope.lines.append(f"for (var r = 0u; r < {self.number(rows.count)}; r++) {{ {' '.join(inner.lines)} "
                            f"{scope.prefix}a{names} = {take}({scope.prefix}a{names}, {', '.join(args)}); }}")
         self.finish(scope, node, f"{scope.prefix}a{names}")
 
-    @staticmethod
-    def element_index(rows, output):
+    def element_index(self, rows, output):
         """WGSL of the space's index of element r of a row."""
         parts, inner = [], 1
         for n, step in reversed(rows.kept):
-            text = output if inner == 1 else f"{output} / {inner}u"
-            parts.append(f"({text}) % {n}u * {step}u" if inner * n < rows.outputs else f"({text}) * {step}u")
+            text = output if inner == 1 else f"{output} / {self.number(inner)}"
+            parts.append(f"({text}) % {self.number(n)} * {self.number(step)}" if inner * n < rows.outputs else f"({text}) * {self.number(step)}")
             inner *= n
         inner = 1
         for n, step in reversed(rows.reduced):
-            text = "r" if inner == 1 else f"r / {inner}u"
-            parts.append(f"({text}) % {n}u * {step}u" if inner * n < rows.count else f"({text}) * {step}u")
+            text = "r" if inner == 1 else f"r / {self.number(inner)}"
+            parts.append(f"({text}) % {self.number(n)} * {self.number(step)}" if inner * n < rows.count else f"({text}) * {self.number(step)}")
             inner *= n
         return " + ".join(parts)
 
@@ -142,7 +153,7 @@ class Body:
         self.functions += [f"fn start_{n}() -> {recipe.a} {{ {recipe.start} }}", f"fn merge_{n}(a: {recipe.a}, b: {recipe.a}) -> {recipe.a} {{ {rename(recipe.merge)} }}",
                            f"fn take_{n}(a: {recipe.a}{parameters}, r: u32) -> {recipe.a} {{ {rename(recipe.take)} }}"]
         for k, a in enumerate(node.writes):
-            count = f"let n = {Rows(shape_of(node), node.detail[0]).count}u;"
+            count = f"let n = {self.number(Rows(shape_of(node), node.detail[0]).count)};"
             self.functions.append(f"fn finish_{n}_{k}(a: {recipe.a}) -> {a.meta.dtype.wgsl} {{ {count} return {stored(recipe.finish[k], a.meta.dtype)}; }}")
         return f"take_{n}"
 
@@ -163,7 +174,7 @@ class Body:
         return [*args, *self.per_output(scope, node), "r"]
 
     def per_output(self, scope, node):
-        return [f"f32({self.names[a.value]}[{a.meta.offset}u + i])" for a in node.reads[node.detail[2]:]]
+        return [f"f32({self.names[a.value]}[{self.number(a.meta.offset)} + i])" for a in node.reads[node.detail[2]:]]
 
     def finish(self, scope, node, accumulator):
         n = self.graph_name(node)
@@ -172,24 +183,26 @@ class Body:
 
     # text
     def store(self, scope, node, k, a, index):
-        at = f"{a.meta.offset}u + {index}" if a.meta.offset else index
+        at = f"{self.number(a.meta.offset)} + {index}" if a.meta.offset else index
         return f"{self.names[a.value]}[{at}] = {self.output(scope, node, k)};"
 
     def header(self):
         dtypes = [self.graph.dtypes[v] for v in self.values]
         lines = ["enable f16;"] if any(d.wgsl == "f16" for d in dtypes) else []
         lines += [kernels.source("prelude"), kernels.source("pointwise_functions")]
-        if self.live:
+        if self.fields():
             lines.append(f"struct Params {{ {', '.join(self.fields())} }}")
         lines += [f"@group(0) @binding({k}) var<storage, {'read_write' if v in self.written else 'read'}> t{k}: array<{d.wgsl}>;"
                   for k, (v, d) in enumerate(zip(self.values, dtypes))]
         return lines + self.functions
 
     def fields(self):
-        return [f"live{i}: {'u32' if kind == 'bool' else kind}" for i, (_, kind) in enumerate(self.live)]
+        return [f"live{i}: {'u32' if kind == 'bool' else kind}" for i, (_, kind) in enumerate(self.live)] + [
+            f"{name}: {kind}" for (_, kind), name in self.numbers.items()]
 
     def words(self):
-        return [kernels.Scalar(i, {"f32": "f", "i32": "i"}.get(kind, "u")) for i, (_, kind) in enumerate(self.live)]
+        return [kernels.Scalar(i, {"f32": "f", "i32": "i"}.get(kind, "u")) for i, (_, kind) in enumerate(self.live)] + [
+            float(value) if kind == "f32" else int(value) for value, kind in self.numbers]
 
     def label(self):
         return "+".join(dict.fromkeys(n.name for n in self.group.nodes))[:120]
@@ -199,7 +212,8 @@ def points(graph, group):
     """(Step, values, scalars) of a group of elementwise nodes: a thread per element."""
     body, scope = Body(graph, group), Scope("v")
     stores = [body.store(scope, node, k, a, "i") for node, k, a in body.escaping]
-    text = [*body.header(), main_of(GROUP), f"  let i = group_index(wid, nwg) * {GROUP}u + lid;", f"  if (i >= {group.numel}u) {{ return; }}",
+    many = body.number(group.numel)
+    text = [*body.header(), main_of(GROUP), f"  let i = group_index(wid, nwg) * {GROUP}u + lid;", f"  if (i >= {many}) {{ return; }}",
             *("  " + line for line in scope.lines + stores), "}"]
     return step_of(body, text, -(-group.numel // GROUP))
 

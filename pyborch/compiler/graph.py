@@ -50,9 +50,11 @@ class Node:
 class Graph:
     """``nodes`` in order; ``readers`` of each state of a value (also who overwrites only a part of it); per value ``dtypes``, ``sizes``
     (elements) and ``kinds``; ``kept`` values outlive the step. ``makers`` of each state;
-    ``written`` says when: [(state, index)] per value; ``storages`` of values that were there before."""
+    ``written`` says when: [(state, index)] per value; ``storages`` of values that were there before. ``dynamic``: kernels take
+    sizes as parameters."""
 
-    def __init__(self, recorder, calls, kept):
+    def __init__(self, recorder, calls, kept, dynamic=False):
+        self.dynamic = dynamic
         self.kinds = [v.kind for v in recorder.values]
         self.dtypes = [v.dtype for v in recorder.values]
         self.sizes = [v.numel for v in recorder.values]

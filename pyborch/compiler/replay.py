@@ -23,7 +23,7 @@ def is_static(tensor) -> bool:
 class Program:
     """One recorded call for one signature of arguments."""
 
-    def __init__(self, recorder, device, arguments, changed, result_spec, results, options):
+    def __init__(self, recorder, device, arguments, changed, result_spec, results, options, dynamic):
         self.device, self.arguments, self.changed = device, arguments, changed
         self.host, self.result_spec = recorder.host, result_spec
         self.returned = [(recorder.number(t.storage), t.meta, t) for t in results]
@@ -37,7 +37,7 @@ class Program:
             work, self.where = plan.for_calls(recorder, device, kept, adopted)
             self.shared_bytes = 0
         else:
-            self.graph = shared(simplified(Graph(recorder, attention.recognised(recorder, kept), kept)))
+            self.graph = shared(simplified(Graph(recorder, attention.recognised(recorder, kept), kept, dynamic)))
             lowered = self.lowered = lower(self.graph, device, **options)
             self.dispatches = len(lowered)
             work, self.where, self.shared_bytes = plan.for_steps(self.graph, lowered, recorder, device, kept, adopted)

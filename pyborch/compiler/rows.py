@@ -78,7 +78,8 @@ def rows(graph, group, device):
     body.row.lines = []
     lines += _row_stores(body, row_stores, lanes)
     o = "group_index(wid, nwg)" if lanes > 1 else f"group_index(wid, nwg) * {threads}u + lid"
-    text = [*body.header(), *_trees(body, passes, lanes), main_of(threads), f"  let o = {o};", f"  if (o >= {group.rows.outputs}u) {{ return; }}",
+    many = body.number(group.rows.outputs)
+    text = [*body.header(), *_trees(body, passes, lanes), main_of(threads), f"  let o = {o};", f"  if (o >= {many}) {{ return; }}",
             f"  let lane = {'lid' if lanes > 1 else '0u'};", *("  " + line for line in lines), "}"]
     return step_of(body, text, group.rows.outputs if lanes > 1 else -(-group.rows.outputs // threads))
 
@@ -109,11 +110,11 @@ def _pass(body, level, stores, lanes):
     calls += [body.store(scope, node, k, a, "i") for node, k, a in stores]
     for node, k, a in stores:
         if node in body.group.shorts:
-            at = f"{a.meta.offset}u + i" if a.meta.offset else "i"
+            at = f"{body.number(a.meta.offset)} + i" if a.meta.offset else "i"
             body.saved[(node, k)] = (scope.prefix, a.meta.dtype.wgsl, f"{body.names[a.value]}[{at}]")
     lines = body.row.lines + lines
     body.row.lines = []
-    lines += [f"for (var r = lane; r < {body.rows.count}u; r += {lanes}u) {{", f"  let i = {body.element_index(body.rows, 'o')};",
+    lines += [f"for (var r = lane; r < {body.number(body.rows.count)}; r += {lanes}u) {{", f"  let i = {body.element_index(body.rows, 'o')};",
               *("  " + line for line in scope.lines + calls), "}"]
     if lanes > 1 and reductions:
         lines += _join(body, reductions, lanes)

@@ -38,7 +38,8 @@ def store_expression(dtype, code: Code) -> str:
 
 
 def plan_pointwise(plan, op, inputs, outputs, scalar_kinds, params) -> None:
-    """Add the dispatch of a pointwise op. ``outputs`` share one shape; inputs are broadcast to it."""
+    """Add the dispatch of a pointwise op. ``outputs`` share one shape; inputs are broadcast to it. ``params`` become constants, but for ``n``,
+    by convention a count of elements: kernels serve every count."""
     shape = outputs[0].meta.shape
     count = shapes.numel(shape)
     if count == 0:
@@ -56,6 +57,7 @@ def plan_pointwise(plan, op, inputs, outputs, scalar_kinds, params) -> None:
         if mode(steps) == "s":
             words += steps
     words += [plan.scalar(i, {"f32": "f", "i32": "i"}.get(kind, "u")) for i, kind in enumerate(scalar_kinds)]
+    words += [float(params["n"])] if "n" in params else []
     plan.dispatch(kernel, [o for i, o in enumerate(inputs) if not _alias(plan, i)] + outputs, words, -(-count // GROUP))
     plan.part("pointwise", first, inputs, outputs, (plan, op, scalar_kinds, params))
 
@@ -73,7 +75,8 @@ def _alias(plan, i):
 
 
 def _kernel(plan, op, inputs, outputs, rank, modes, scalar_kinds, params):
-    key = (op, rank, modes, tuple(o.meta.dtype for o in inputs + outputs), plan.aliases, plan.layout, scalar_kinds, tuple(params.items()))
+    key = (op, rank, modes, tuple(o.meta.dtype for o in inputs + outputs), plan.aliases, plan.layout, scalar_kinds,
+           tuple((k, v if k != "n" else None) for k, v in params.items()))
     found = _kernels.get(key)
     if found is None:
         text = _text(plan, op, inputs, outputs, rank, modes, scalar_kinds, params)
@@ -96,6 +99,7 @@ def _text(plan, op, inputs, outputs, rank, modes, scalar_kinds, params) -> str:
             fields += [f"s{i}_{d}: u32" for d in range(rank)]
             index.append(" + ".join([f"p.o{i}"] + [f"c{d} * p.s{i}_{d}" for d in range(rank)]))
     fields += [f"scalar{i}: {'u32' if kind == 'bool' else kind}" for i, kind in enumerate(scalar_kinds)]
+    fields += ["n: f32"] if "n" in params else []
     bindings, names, f16 = [], [], any(o.meta.dtype.wgsl == "f16" for o in operands)
     for i, operand in enumerate(operands):
         alias = _alias(plan, i) if i < len(inputs) else 0
@@ -131,7 +135,8 @@ def _body(plan, op, inputs, outputs, names, index, scalar_kinds, params):
     tensors, numbers = iter(values), iter(scalars)
     args = [next(tensors) if is_tensor else next(numbers) for is_tensor in plan.layout]
     named = dict(zip(plan.scalar_names, numbers))
-    results = op.evaluate(CodeMath(op.table, builder), args, {**params, **named})
+    count = {"n": Code(builder, "f32", "p.n")} if "n" in params else {}
+    results = op.evaluate(CodeMath(op.table, builder), args, {**params, **named, **count})
     stores = []
     for k, (output, result) in enumerate(zip(outputs, results)):
         position = len(inputs) + k

@@ -30,14 +30,17 @@ def test_it_records_once_per_shape_dtype_and_python_argument():
     assert len(runs) == 4
 
 
-def test_only_eight_programs_are_kept():
+def test_only_eight_programs_are_kept_and_a_ninth_shape_is_recorded_when_it_comes_again():
     f, runs = counted(lambda x: x * 2)
-    for n in range(1, 12):
+    for n in range(1, 9):
         f(torch.ones(n))
-    f(torch.ones(11))
-    assert len(runs) == 11
-    f(torch.ones(1))
-    assert len(runs) == 12
+    assert len(f.programs) == 8
+    first = f.programs[0]
+    f(torch.ones(9))
+    assert len(runs) == 9 and f.programs[0] is first
+    f(torch.ones(9))
+    assert len(runs) == 10 and len(f.programs) == 8 and first not in f.programs
+    assert f(torch.ones(9)).tolist() == [2] * 9 and len(runs) == 10
 
 
 def test_results_are_the_callers_own():

@@ -232,3 +232,32 @@ def test_attention_whose_scores_are_needed_stays_as_it_is(device):
         return loss.detach()
     torch.compile(step)()
     assert not any(label.startswith("attention") for label in labels(device))
+
+
+def kernels_of(program):
+    return {step.kernel for step, _, _ in program.lowered}
+
+
+@pytest.mark.parametrize("make", [lambda: models.ResNet18(width=8), lambda: models.ViT(size=16, patch=4, dim=24, depth=2, heads=3, classes=10)])
+def test_from_the_second_batch_size_on_kernels_serve_all_sizes(device, make):
+    model = make()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    step = torch.compile(models.training_step(model, optimizer))
+    for n in (32, 33, 37, 41):
+        step(torch.ones(n, 3, 16, 16), torch.zeros(n, dtype=torch.int64))
+    first, second, third, fourth = map(kernels_of, step.programs)
+    assert second - first and not fourth - third - second
+
+
+def test_a_size_of_its_own_for_every_call_is_not_recorded(device):
+    step = torch.compile(lambda x: x * 2 + 1)
+    for n in range(1, 30):
+        step(torch.ones(n))
+    assert len(step.programs) == 8 and {len(p.arguments) for p in step.programs} == {1}
+    fixed, free = torch.compile(lambda x: x * 3 + 1, dynamic=False), torch.compile(lambda x: x * 3 + 1, dynamic=True)
+    counts = []
+    for run in (fixed, free):
+        for n in (3, 4, 5):
+            run(torch.ones(n))
+        counts.append(len({k for p in run.programs for k in kernels_of(p)}))
+    assert counts == [3, 1]
