@@ -20,12 +20,14 @@ WARM_UPS = 2
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
     """A function (or module) that records its first call and replays it afterwards, with one call into the browser (torch.compile).
 
-    A whole training step can be compiled: forward, ``backward()``, ``optimizer.step()``, dropout, batch-norm statistics. Recorded
-    anew for other shapes, dtypes, Python arguments, gradient mode, ``train()``/``eval()`` or swapped parameters (at most 8 programs are
-    kept; once there are so many, a new shape is recorded when it comes for the second time). From the second shape on kernels take sizes as
-    parameters, so that further ones compile nothing: ``dynamic=True`` does so from the first on, False never. Python code runs only while recording. Where a replay could not repeat what the function did (reading values, making tensors that
-    outlive the call without being returned), the function runs eagerly and a warning says why and where; with ``fullgraph=True`` it is a
-    CaptureError. A function whose result still needs gradients runs eagerly too.
+    A whole training step can be compiled: forward, ``backward()``, ``optimizer.step()``, dropout, batch-norm statistics. Python code runs only
+    while recording: anew for other shapes, dtypes, Python arguments, gradient mode, ``train()``/``eval()`` or swapped parameters (at most 8
+    programs are kept; once there are so many, a new shape is recorded when it comes for the second time). From the second shape on kernels
+    take sizes as parameters, so that further shapes compile nothing: ``dynamic=True`` does so from the first on, False never.
+
+    Where a replay could not repeat what the function did (reading values, making tensors that outlive the call without being returned), the
+    function runs eagerly and a warning says why and where; with ``fullgraph=True`` it is a CaptureError. A function whose result still needs
+    gradients runs eagerly too.
 
     On WebGPU elementwise operations, reductions and what follows a product are fused into few kernels, alike updates of many tensors (an
     optimizer's step) are one, and memory is planned: ``print`` shows the program. ``options={"recompute": True}`` computes elementwise
