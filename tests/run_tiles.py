@@ -12,13 +12,13 @@ choose, forced = gemm.choose, [None]
 
 
 def variant_of(device, size, fast=False):
-    """The variant under test, its sum in up to three parts; else the choice for a software adapter."""
-    return choose(device, size, fast) if forced[0] is None else (forced[0], max(1, min(3, size.steps[0] * size.steps[1])))
+    """The variant under test, its sum in up to four parts, of which the last may be empty; else the choice for a software adapter."""
+    return choose(device, size, fast) if forced[0] is None else (forced[0], max(1, min(4, size.steps[0] * size.steps[1])))
 
 
 gemm.choose = variant_of
 torch.manual_seed(0)
-SIZES = [tuple(torch.randn(*shape) for shape in ((n, k), (k, m), (m,))) for n, m, k in ((1, 1, 1), (3, 5, 7), (33, 65, 17), (64, 64, 16), (70, 130, 40), (129, 67, 100))]
+SIZES = [tuple(torch.randn(*shape) for shape in ((n, k), (k, m), (m,))) for n, m, k in ((1, 1, 1), (3, 5, 7), (4, 6, 5), (33, 65, 17), (64, 64, 16), (70, 130, 40), (129, 67, 100))]
 WHOLE = torch.randint(-9, 9, (40, 50)), torch.randint(-9, 9, (50, 45))
 IMAGES = [(torch.randn(2, 6, 9, 11, requires_grad=True), torch.randn(70, 6 // groups, *kernel, requires_grad=True), options)
           for kernel, groups, options in (((3, 3), 1, {"padding": 1}), ((1, 1), 1, {"stride": 2}), ((3, 2), 2, {"stride": 2, "padding": 1, "groups": 2}),
@@ -39,7 +39,8 @@ def products():
 
 
 wanted, failures = products(), []
-for variant in (("tiles", 8, 4, 4, 16, True), ("tiles", 16, 4, 8, 16, True), ("tiles", 16, 8, 4, 16, False), ("tiles", 16, 8, 8, 8, True)):
+for variant in (("tiles", 8, 4, 4, 16, True, 1), ("tiles", 16, 4, 8, 16, True, 1), ("tiles", 16, 8, 4, 16, False, 1), ("tiles", 16, 8, 8, 8, True, 1),
+                ("tiles", 8, 4, 4, 16, True, 4), ("tiles", 8, 4, 8, 8, False, 2)):
     forced[0] = variant
     found = products()
     worst = ((found - wanted).abs() / (1 + wanted.abs())).max().item()

@@ -33,6 +33,13 @@ STORE_ROW = """for (var n = 0u; n < TC / 4u; n++) {
   store_rows(ROWu, first_row, first_col, batch, split, lid);
   workgroupBarrier();"""
 
+STORE_SLICES = """for (var n = 0u; n < TC / 4u; n++) {
+    tile_b[n * THREADS * SLICES + all_lid] = vec4<ACC>(c[ROW][n * 4u], c[ROW][n * 4u + 1u], c[ROW][n * 4u + 2u], c[ROW][n * 4u + 3u]);
+  }
+  workgroupBarrier();
+  if (slice == ROWu % SLICES) { store_sums(first_row + ROWu / 4u * (4u * SIDE) + ty * 4u + ROWu % 4u, first_col + tx * 4u, batch, split, lid); }
+  workgroupBarrier();"""
+
 
 class Side:
     """One operand: ``fields`` {name: word} of Params (i32) and the bodies of its functions.
@@ -155,7 +162,7 @@ def dispatch(plan, variant, splits, size, a, b, result) -> None:
 
 
 def choose(device, size, fast=False):
-    """(variant, splits). A variant is ("threads", rows) or ("tiles", side, rows and columns per thread, depth, ahead). ``fast``: both operands
+    """(variant, splits). A variant is ("threads", rows) or ("tiles", side, rows and columns per thread, depth, ahead, slices). ``fast``: both operands
     are adjacent along the sum."""
     outer, steps = size.steps[0] * size.steps[1], size.steps[0] * size.steps[1] * size.steps[2]
     if device.software:
@@ -174,16 +181,16 @@ def choose(device, size, fast=False):
 
 def _tiles(device, size, plain, fast):
     """(variant, groups wanted), as measured on an H200 (gemm_tiles.wgsl)."""
-    large = ("tiles", 16, 8, 8, 16 if device.limits["maxComputeWorkgroupStorageSize"] >= 17000 else 8, True)
+    large = ("tiles", 16, 8, 8, 16 if device.limits["maxComputeWorkgroupStorageSize"] >= 17000 else 8, True, 1)
     if size.rows <= 32 or size.cols <= 32:
-        return ("tiles", 8, 4, 4, 16, True), SOME
+        return ("tiles", 8, 4, 4, 16, True, 1), SOME
     if plain and size.rows > 64 and size.cols > 64 and _groups(large, size, 1) >= 200:
         return large, 1
     if plain:
-        return ("tiles", 16, 4, 4, 16, True), SOME
+        return ("tiles", 16, 4, 4, 16, True, 1), SOME
     if fast:
-        return ("tiles", 16, 8 if size.rows >= 128 else 4, 4, 16, False), 400
-    return ("tiles", 16, 4, 8 if size.cols > 64 else 4, 16, True), SOME
+        return ("tiles", 16, 8 if size.rows >= 128 else 4, 4, 16, False, 1), 400
+    return ("tiles", 16, 4, 8 if size.cols > 64 else 4, 16, True, 1), SOME
 
 
 def _splits(groups, wanted, outer, steps, least):
@@ -208,7 +215,7 @@ def _kernel(variant, steps, a, b, result, acc):
         consts.append(f"const ROWS = {variant[1]}u;")
     else:
         consts += [f"const {name} = {value}u;" for name, value in zip(("SIDE", "TR", "TC", "DEPTH"), variant[1:])]
-        consts += [f"const AHEAD = {str(variant[5]).lower()};", f"const A_FAST = {str(a.fast).lower()};", f"const B_FAST = {str(b.fast).lower()};"]
+        consts += [f"const SLICES = {variant[6]}u;", f"const AHEAD = {str(variant[5]).lower()};", f"const A_FAST = {str(a.fast).lower()};", f"const B_FAST = {str(b.fast).lower()};"]
     stored = [("read", n, o.meta.dtype.wgsl) for n, o in (("a", a.operand), ("b", b.operand), *result.inputs())]
     stored += [("read_write", n, o.meta.dtype.wgsl) for n, o in result.outputs()]
     bindings = [f"@group(0) @binding({i}) var<storage, {access}> {n}: array<{t}>;" for i, (access, n, t) in enumerate(stored)]
@@ -217,8 +224,9 @@ def _kernel(variant, steps, a, b, result, acc):
     text = "\n".join(["enable f16;" if any(t == "f16" for *_, t in stored) else "", f"alias ACC = {acc};", *consts, f"struct Params {{ {params} }}",
                       *bindings, kernels.source("prelude"), *parts, kernels.source(name)])
     if variant[0] == "tiles":
-        many = result.label() and variant[2] * variant[3] > 16
-        text = text.replace("STORE\n}", ("\n  ".join(STORE_ROW.replace("ROW", str(m)) for m in range(variant[2])) if many else STORE_EACH) + "\n}")
+        by_row = STORE_SLICES if variant[6] > 1 else STORE_ROW if result.label() and variant[2] * variant[3] > 16 else ""
+        store = "\n  ".join(by_row.replace("ROW", str(m)) for m in range(variant[2])) if by_row else STORE_EACH
+        text = text.replace("STORE\n}", store + "\n}")
     found = _built.get(text)
     if found is None:
         found = _built.keep(text, kernels.Kernel(result.label() or name, text))

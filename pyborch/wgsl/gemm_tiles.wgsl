@@ -1,22 +1,23 @@
-// Matrix multiply with tiles in workgroup memory: SIDE x SIDE threads, TR x TC results each (multiples of 4), steps of DEPTH along the sum.
-// Prepended: as for gemm_threads.wgsl, with SIDE, TR, TC and DEPTH in place of ROWS; A_FAST, B_FAST; AHEAD.
+// Matrix multiply with tiles in workgroup memory: SLICES times SIDE x SIDE threads, TR x TC results each (multiples of 4), steps of DEPTH along the sum.
+// Prepended: as for gemm_threads.wgsl, with SIDE, TR, TC, DEPTH and SLICES in place of ROWS; A_FAST, B_FAST; AHEAD.
 // A thread loads four neighbours along a tile's side at a time, which share their place in the sum, and reads four at a time.
 // A_FAST, B_FAST: the side's elements are adjacent along the sum (else along its rows), so neighbouring threads load that way.
+// SLICES: so many threads share a result, each with a part of the sum, which come together at the end: for few results and long sums.
 // AHEAD: while a tile is multiplied the next one is on its way into registers; pays where these suffice.
 // H200, TFLOP/s: products of 2048 35, of 4096 42; 3x3 convolutions of ResNet-18 at batch 16 / 64 20 to 24 / 28 to 32, their weights' gradients
 // 17 to 21 / 19 to 26 (scalar tiles: 15 / 19 and 11 / 12).
-// STORE is one of the two texts in ops/gemm.py.
+// STORE is one of the texts in ops/gemm.py.
 // Grid: splits * batches * row tiles * column tiles, a group each. Chunks of the sum are in whole (k0, k1, k2) steps.
-// Limits: indices below 2^31; ((TR + TC) * SIDE + 8) * DEPTH * 4 bytes of workgroup memory.
-const THREADS = SIDE * SIDE;
+// Limits: indices below 2^31; ((TR + TC) * SIDE + 8) * DEPTH * SLICES * 4 bytes of workgroup memory.
+const THREADS = SIDE * SIDE;  // of a slice
 const BR = SIDE * TR;
 const BC = SIDE * TC;
 const NA = BR * DEPTH / (4u * THREADS);
 const NB = BC * DEPTH / (4u * THREADS);
 const SA = BR / 4u + 1u;
 const SB = BC / 4u + 1u;
-var<workgroup> tile_a: array<vec4<ACC>, SA * DEPTH>;
-var<workgroup> tile_b: array<vec4<ACC>, max(SB * DEPTH, THREADS * TC / 4u)>;
+var<workgroup> tile_a: array<vec4<ACC>, SA * DEPTH * SLICES>;
+var<workgroup> tile_b: array<vec4<ACC>, max(SB * DEPTH, THREADS * TC / 4u) * SLICES>;
 fn a_k(i: u32) -> u32 { if (A_FAST) { return i % DEPTH; } return i / (BR / 4u); }
 fn a_r(i: u32) -> u32 { if (A_FAST) { return i / DEPTH; } return i % (BR / 4u); }
 fn b_k(i: u32) -> u32 { if (B_FAST) { return i % DEPTH; } return i / (BC / 4u); }
@@ -33,8 +34,24 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, li
     }
   }
 }
-@compute @workgroup_size(THREADS) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32) {
+// What the slices have of a row's neighbours (first_col, ...), summed.
+fn store_sums(row: u32, first_col: u32, batch: u32, split: u32, lid: u32) {
+  if (row >= p.rows) { return; }
+  for (var n = 0u; n < TC / 4u; n++) {
+    var sums = vec4<ACC>();
+    for (var s = 0u; s < SLICES; s++) { sums += tile_b[(n * SLICES + s) * THREADS + lid]; }
+    let col = first_col + n * (4u * SIDE);
+    for (var e = 0u; e < 4u; e++) {
+      if (col + e < p.cols) { put(split, y_row(batch, row) + y_col(col + e), bias_row(batch, row) + bias_col(col + e), sums[e]); }
+    }
+  }
+}
+@compute @workgroup_size(THREADS * SLICES) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
+    @builtin(local_invocation_index) all_lid: u32) {
+  let slice = select(all_lid / THREADS, 0u, SLICES == 1u);
+  let lid = select(all_lid % THREADS, all_lid, SLICES == 1u);
+  let ta = slice * (SA * DEPTH);
+  let tb = slice * (SB * DEPTH);
   let g = group_index(wid, nwg);
   let col_tiles = (p.cols + BC - 1u) / BC;
   let row_tiles = (p.rows + BR - 1u) / BR;
@@ -55,18 +72,21 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, li
   var c: array<array<ACC, TC>, TR>;
   let tx = lid % SIDE;
   let ty = lid / SIDE;
-  let last = min(p.outer, (split + 1u) * p.chunk) * K2;
+  let end = min(p.outer, (split + 1u) * p.chunk) * K2;
+  let start = min(split * p.chunk * K2, end);  // the last parts may have nothing left
+  let steps = (end - start + SLICES * DEPTH - 1u) / (SLICES * DEPTH) * DEPTH;
+  let begin = start + slice * steps;
+  let last = min(end, begin + steps);
   var next_a: array<vec4<ACC>, NA>;
   var next_b: array<vec4<ACC>, NB>;
-  let begin = split * p.chunk * K2;
-  for (var k = begin; k < last + select(0u, DEPTH, AHEAD); k += DEPTH) {
-    if (AHEAD && k > begin) {
-      for (var n = 0u; n < NA; n++) { let i = lid + n * THREADS; tile_a[a_k(i) * SA + a_r(i)] = next_a[n]; }
-      for (var n = 0u; n < NB; n++) { let i = lid + n * THREADS; tile_b[b_k(i) * SB + b_r(i)] = next_b[n]; }
+  for (var k = 0u; k < steps + select(0u, DEPTH, AHEAD); k += DEPTH) {
+    if (AHEAD && k > 0u) {
+      for (var n = 0u; n < NA; n++) { let i = lid + n * THREADS; tile_a[ta + a_k(i) * SA + a_r(i)] = next_a[n]; }
+      for (var n = 0u; n < NB; n++) { let i = lid + n * THREADS; tile_b[tb + b_k(i) * SB + b_r(i)] = next_b[n]; }
       workgroupBarrier();
     }
     for (var n = 0u; n < NA; n++) {
-      let q = k + a_k(lid + n * THREADS);
+      let q = begin + k + a_k(lid + n * THREADS);
       next_a[n] = vec4<ACC>();
       if (q < last) {
         let w = a_walk(q);
@@ -75,7 +95,7 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, li
       }
     }
     for (var n = 0u; n < NB; n++) {
-      let q = k + b_k(lid + n * THREADS);
+      let q = begin + k + b_k(lid + n * THREADS);
       next_b[n] = vec4<ACC>();
       if (q < last) {
         let w = b_walk(q);
@@ -84,16 +104,16 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, li
       }
     }
     if (!AHEAD) {
-      for (var n = 0u; n < NA; n++) { let i = lid + n * THREADS; tile_a[a_k(i) * SA + a_r(i)] = next_a[n]; }
-      for (var n = 0u; n < NB; n++) { let i = lid + n * THREADS; tile_b[b_k(i) * SB + b_r(i)] = next_b[n]; }
+      for (var n = 0u; n < NA; n++) { let i = lid + n * THREADS; tile_a[ta + a_k(i) * SA + a_r(i)] = next_a[n]; }
+      for (var n = 0u; n < NB; n++) { let i = lid + n * THREADS; tile_b[tb + b_k(i) * SB + b_r(i)] = next_b[n]; }
       workgroupBarrier();
     }
-    if (AHEAD && k == begin) { continue; }
+    if (AHEAD && k == 0u) { continue; }
     for (var d = 0u; d < DEPTH; d++) {
       var a: array<ACC, TR>;
       var b: array<ACC, TC>;
-      for (var m = 0u; m < TR / 4u; m++) { let v = tile_a[d * SA + ty + m * SIDE]; a[m * 4u] = v.x; a[m * 4u + 1u] = v.y; a[m * 4u + 2u] = v.z; a[m * 4u + 3u] = v.w; }
-      for (var n = 0u; n < TC / 4u; n++) { let v = tile_b[d * SB + tx + n * SIDE]; b[n * 4u] = v.x; b[n * 4u + 1u] = v.y; b[n * 4u + 2u] = v.z; b[n * 4u + 3u] = v.w; }
+      for (var m = 0u; m < TR / 4u; m++) { let v = tile_a[ta + d * SA + ty + m * SIDE]; a[m * 4u] = v.x; a[m * 4u + 1u] = v.y; a[m * 4u + 2u] = v.z; a[m * 4u + 3u] = v.w; }
+      for (var n = 0u; n < TC / 4u; n++) { let v = tile_b[tb + d * SB + tx + n * SIDE]; b[n * 4u] = v.x; b[n * 4u + 1u] = v.y; b[n * 4u + 2u] = v.z; b[n * 4u + 3u] = v.w; }
       for (var m = 0u; m < TR; m++) {
         for (var n = 0u; n < TC; n++) { c[m][n] += a[m] * b[n]; }
       }

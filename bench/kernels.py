@@ -1,0 +1,154 @@
+"""How near single kernels are to what the hardware can do: ./build.sh bench kernels. Refuses a software adapter unless told ``--anyway``.
+
+Each case is compiled alone; its dispatches are repeated in one program, and the difference between two counts of repeats is its time, so
+that what a call and a read cost is left out. Against the bandwidth of a copy and the rate of a loop of multiply-adds, measured here too.
+The last line is JSON.
+"""
+import json
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
+MULTIPLY_ADDS = """@group(0) @binding(0) var<storage, read_write> y: array<f32>;
+@compute @workgroup_size(256) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  var a = vec4<f32>(f32(id.x)); var b = a + 1.0; var c = a + 2.0; var d = a + 3.0;
+  for (var i = 0u; i < 256u; i++) {
+    a = fma(a, b, c); b = fma(b, c, d); c = fma(c, d, a); d = fma(d, a, b);
+  }
+  y[id.x] = a.x + b.y + c.z + d.w;
+}"""
+
+
+class Timer:
+    """Times work on a device: lists of (step, storages, scalars)."""
+
+    def __init__(self, torch):
+        self.torch, self.device = torch, torch.devices.backend()
+        self.probe = torch.zeros(1)
+
+    async def seconds(self, work):
+        """The GPU's time for ``work``."""
+        work = work * max(1, 16 // len(work))
+        handle = self.device.program(work, [], [], [])
+        try:
+            await self._run(handle, 1)
+            times = max(2, round(0.02 / max(await self._run(handle, 2) / 2, 2e-5)))
+            once = min([await self._run(handle, times) for _ in range(4)])
+            thrice = min([await self._run(handle, 3 * times) for _ in range(4)])
+        finally:
+            self.device.drop(handle)
+        return (thrice - once) / (2 * times) / (len(work) or 1)
+
+    async def _run(self, handle, times):
+        await self.probe.item_async()
+        begun = time.perf_counter()
+        self.device.replay(handle, times, [], [], [])
+        await self.probe.item_async()
+        return time.perf_counter() - begun
+
+    async def call(self, function, *args):
+        """The time of one call of a function, compiled. (Its arguments lie in the program's own memory.)"""
+        compiled = self.torch.compile(function)
+        compiled(*args)
+        if not compiled.programs:
+            compiled(*args)
+        program = compiled.programs[-1]
+        await self.probe.item_async()
+        work = [(step, [program.where[v] for v in values], [getattr(s, "value", s) for s in scalars])
+                for step, values, scalars in program.lowered]
+        try:
+            return len(work) * await self.seconds(work)
+        finally:
+            compiled.reset()
+
+
+def cases(torch, small):
+    """(name, function, arguments, bytes moved or None, operations or None)."""
+    F, n = torch.nn.functional, 1 << (16 if small else 24)
+    rows = torch.randn(64 if small else 4096, 1024)
+    weight = torch.ones(1024)
+    yield "relu(x*2+1)", lambda x: torch.relu(x * 2 + 1), (torch.randn(n),), 8 * n, None
+    yield "sum", lambda x: x.sum(), (torch.randn(n),), 4 * n, None
+    yield "softmax of rows", lambda x: x.softmax(-1), (rows,), 8 * rows.numel(), None
+    yield "layer norm of rows", lambda x: F.layer_norm(x, (1024,), weight, weight), (rows,), 8 * rows.numel(), None
+    yield "sum of columns", lambda x: x.sum(0), (rows,), 4 * rows.numel(), None
+    yield "transposed copy", lambda x: x.t().contiguous(), (rows,), 8 * rows.numel(), None
+    yield from updates(torch, 1 << 16 if small else 100_000_000)
+    for size in (64,) if small else (512, 1024, 2048, 4096):
+        a, b = torch.randn(size, size), torch.randn(size, size)
+        yield f"matmul {size}", torch.matmul, (a, b), None, 2 * size ** 3
+        yield f"matmul {size} a b^T", lambda a, b: a @ b.t(), (a, b), None, 2 * size ** 3
+        yield f"matmul {size} a^T b", lambda a, b: a.t() @ b, (a, b), None, 2 * size ** 3
+    for images, channels, size in ((1, 8, 8),) if small else ((16, 64, 56), (16, 256, 14), (16, 512, 7)):
+        x, w = torch.randn(images, channels, size, size), torch.randn(channels, channels, 3, 3)
+        g = torch.randn(images, channels, size, size)
+        operations, name = 2 * 9 * x.numel() * channels, f"conv 3x3 {images}x{channels}x{size}x{size}"
+        yield name, lambda x, w: F.conv2d(x, w, padding=1), (x, w), None, operations
+        yield f"{name}, gradient of x", lambda g, w: F.conv_transpose2d(g, w, padding=1), (g, w), None, operations
+        yield f"{name}, gradient of w", lambda g, x, w=w: weight_gradient(torch, g, x, w), (g, x), None, operations
+
+
+def updates(torch, n):
+    p = torch.nn.Parameter(torch.zeros(n))
+    p.grad = torch.ones(n)
+    optimizer = torch.optim.Adam([p], lr=1e-3)
+    yield "Adam", lambda: optimizer.step(), (), 28 * n, None
+
+
+def weight_gradient(torch, g, x, w):
+    w = w.detach().requires_grad_()
+    return torch.autograd.grad(torch.nn.functional.conv2d(x, w, padding=1), w, g)[0]
+
+
+async def limits(torch, timer, small):
+    """(bytes a second of a copy, operations a second of multiply-adds)."""
+    from pyborch.kernels import Kernel, Step
+    n, groups = 1 << (16 if small else 27), 4 if small else 8192
+    copied = 8 * n / await timer.call(torch.clone, torch.zeros(n))
+    y = torch.zeros(256 * groups)
+    step = Step(Kernel("multiply-adds", MULTIPLY_ADDS), (0,), (), groups)
+    return copied, 256 * groups * 256 * 16 * 2 / await timer.seconds([(step, [y.storage], [])])
+
+
+async def measure(anyway, only):
+    """Runs inside Pyodide."""
+    import pyborch as torch
+    import pyborch.devices
+    torch.set_default_device("webgpu")
+    backend = pyborch.devices.backend()
+    if backend.software and not anyway:
+        print(f"kernels: the adapter is software ({backend.name}); --anyway measures it all the same", file=sys.stderr)
+        sys.exit(2)
+    timer, small = Timer(torch), backend.software
+    bandwidth, rate = await limits(torch, timer, small)
+    found = {"adapter": backend.name, "copy_gb_s": round(bandwidth / 1e9), "fma_tflop_s": round(rate / 1e12, 2)}
+    print(f"{backend.name}: a copy moves {bandwidth / 1e9:.0f} GB/s, multiply-adds run at {rate / 1e12:.2f} TFLOP/s")
+    for name, function, args, moved, operations in cases(torch, small):
+        if only not in name:
+            continue
+        with torch.no_grad() if "gradient of w" not in name else torch.enable_grad():
+            seconds = await timer.call(function, *args)
+        value, unit, share = (moved / seconds / 1e9, "GB/s", moved / seconds / bandwidth) if moved else (operations / seconds / 1e12, "TFLOP/s",
+                                                                                                    operations / seconds / rate)
+        found[name] = round(value, 2)
+        print(f"{name:<40} {seconds * 1e3:9.4f} ms {value:9.1f} {unit:<8} {share:6.1%} of the limit")
+    times = []
+    x = torch.zeros(2, 3)
+    for _ in range(5 if small else 100):
+        begun = time.perf_counter()
+        await (x + 1).tolist_async()
+        times.append(time.perf_counter() - begun)
+    found["read_back_ms"] = round(sorted(times)[len(times) // 2] * 1e3, 3)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    if sys.platform == "emscripten":
+        from pyodide.ffi import run_sync
+        names = [a for a in sys.argv[1:] if not a.startswith("--")]
+        run_sync(measure("--anyway" in sys.argv, names[0] if names else ""))
+    else:
+        from tools.browser import run_script
+        sys.exit(run_script(__file__, sys.argv[1:]))
