@@ -18,7 +18,8 @@ def variant_of(device, size, fast=False):
 
 gemm.choose = variant_of
 torch.manual_seed(0)
-SIZES = [tuple(torch.randn(*shape) for shape in ((n, k), (k, m), (m,))) for n, m, k in ((1, 1, 1), (3, 5, 7), (4, 6, 5), (33, 65, 17), (64, 64, 16), (70, 130, 40), (129, 67, 100))]
+SIZES = [tuple(torch.randn(*shape) for shape in ((n, k), (k, m), (m,))) for n, m, k in (
+    (1, 1, 1), (3, 5, 7), (4, 6, 5), (33, 65, 17), (64, 64, 16), (70, 130, 40), (129, 67, 100))]
 WHOLE = torch.randint(-9, 9, (40, 50)), torch.randint(-9, 9, (50, 45))
 IMAGES = [(torch.randn(2, 6, 9, 11, requires_grad=True), torch.randn(70, 6 // groups, *kernel, requires_grad=True), options)
           for kernel, groups, options in (((3, 3), 1, {"padding": 1}), ((1, 1), 1, {"stride": 2}), ((3, 2), 2, {"stride": 2, "padding": 1, "groups": 2}),
@@ -40,7 +41,7 @@ def products():
 
 wanted, failures = products(), []
 for variant in (("tiles", 8, 4, 4, 16, True, 1), ("tiles", 16, 4, 8, 16, True, 1), ("tiles", 16, 8, 4, 16, False, 1), ("tiles", 16, 8, 8, 8, True, 1),
-                ("tiles", 8, 4, 4, 16, True, 4), ("tiles", 8, 4, 8, 8, False, 2)):
+                ("tiles", 8, 4, 4, 16, True, 4), ("tiles", 8, 8, 8, 8, True, 4), ("tiles", 8, 8, 4, 16, True, 2), ("tiles", 4, 4, 4, 16, True, 8)):
     forced[0] = variant
     found = products()
     worst = ((found - wanted).abs() / (1 + wanted.abs())).max().item()

@@ -12,7 +12,6 @@ from .pointwise_plan import store_expression
 from .reduce_plan import SUMS, plan_reduce
 
 _built = kernels.Cache()
-SOME = 256          # groups that most tiled products of fewer than 100 are split up for, into 2, 4, 8, ... parts
 # A thread stores its results itself, or, where much follows the product, a row at a time through workgroup memory: a loop that the driver
 # does not unroll would move the sums out of registers (H200: a convolution with a residual 0.67 ms instead of 0.05).
 STORE_EACH = """for (var m = 0u; m < TR; m++) {
@@ -171,26 +170,43 @@ def choose(device, size, fast=False):
     if size.rows <= 2:
         variant = ("threads", 1)
         return variant, _splits(_groups(variant, size, 1), 256, outer, steps, 64)
-    variant, wanted = _tiles(device, size, size.steps[1] * size.steps[2] == 1, fast)
-    groups = _groups(variant, size, 1)
-    splits = _splits(groups, wanted, outer, steps, 128)
-    if wanted != SOME:
-        return variant, splits
-    return variant, 1 if groups >= 100 else 1 << splits.bit_length() - 1
+    variant, splits = _tiles(size, outer, steps, size.steps[1] * size.steps[2] == 1, fast)
+    return _fitting(device, variant), splits
 
 
-def _tiles(device, size, plain, fast):
-    """(variant, groups wanted), as measured on an H200 (gemm_tiles.wgsl)."""
-    large = ("tiles", 16, 8, 8, 16 if device.limits["maxComputeWorkgroupStorageSize"] >= 17000 else 8, True, 1)
-    if size.rows <= 32 or size.cols <= 32:
-        return ("tiles", 8, 4, 4, 16, True, 1), SOME
-    if plain and size.rows > 64 and size.cols > 64 and _groups(large, size, 1) >= 200:
-        return large, 1
-    if plain:
-        return ("tiles", 16, 4, 4, 16, True, 1), SOME
-    if fast:
-        return ("tiles", 16, 8 if size.rows >= 128 else 4, 4, 16, False, 1), 400
-    return ("tiles", 16, 4, 8 if size.cols > 64 else 4, 16, True, 1), SOME
+def _tiles(size, outer, steps, plain, fast):
+    """(variant, splits) as measured on an H200: tiles so large that there are still some groups for each of its 132 processors, slices where
+    there are fewer. Splits cost a second dispatch, so they come last."""
+    groups = lambda rows, cols: size.batches * -(-size.rows // rows) * -(-size.cols // cols)  # noqa: E731
+    narrow = size.rows <= 32 or size.cols <= 32
+    if fast and not plain:                                          # gradients of a convolution's weights: few results, long sums
+        variant = ("tiles", 8, 4, 4, 16, True, 1) if narrow else ("tiles", 16, 8 if size.rows >= 128 else 4, 4, 16, False, 1)
+        return variant, _splits(_groups(variant, size, 1), 256 if narrow else 400, outer, steps, 128)
+    wide = 0 if narrow else groups(64, 64)
+    if wide and plain and groups(128, 128) >= 200:
+        return ("tiles", 16, 8, 8, 16, True, 1), 1
+    if wide >= 400:
+        return ("tiles", 16, 4, 4 if plain or size.cols <= 64 else 8, 16, True, 1), 1
+    if wide >= 100 and steps >= 512 and not (plain and fast):
+        return ("tiles", 8, 8, 8, 8, True, 4) if wide < 200 or steps < 1024 else ("tiles", 8, 8, 8, 8 if plain else 16, True, 2), 1
+    if 25 <= wide < 100 and steps >= 1024:
+        if groups(64, 32) >= 100:
+            return ("tiles", 8, 8, 4, 16, True, 4), 1
+        return ("tiles", 8, 8, 8, 8, True, 4), 2 if wide >= 50 else 4
+    if (tiles := groups(32, 32)) >= 100:
+        return ("tiles", 8, 4, 4, 16, True, 4 if tiles < 400 else 2 if tiles < 800 else 1), 1
+    return ("tiles", 4, 4, 4, 16, True, 16 if steps >= 512 else 8), max(1, min(64 // groups(16, 16), steps // 2048, outer))
+
+
+def _fitting(device, variant):
+    """The variant with as many slices and as deep tiles as the device has room for."""
+    _, side, rows, cols, depth, ahead, slices = variant
+    space, threads = (device.limits[f"maxCompute{name}"] for name in ("WorkgroupStorageSize", "InvocationsPerWorkgroup"))
+    while side * side * slices > threads:
+        slices //= 2
+    while ((rows + cols) * side + 8) * depth * slices * 4 > space:
+        depth, slices = (depth // 2, slices) if depth > 8 else (depth, slices // 2)
+    return "tiles", side, rows, cols, depth, ahead, slices
 
 
 def _splits(groups, wanted, outer, steps, least):
@@ -215,7 +231,8 @@ def _kernel(variant, steps, a, b, result, acc):
         consts.append(f"const ROWS = {variant[1]}u;")
     else:
         consts += [f"const {name} = {value}u;" for name, value in zip(("SIDE", "TR", "TC", "DEPTH"), variant[1:])]
-        consts += [f"const SLICES = {variant[6]}u;", f"const AHEAD = {str(variant[5]).lower()};", f"const A_FAST = {str(a.fast).lower()};", f"const B_FAST = {str(b.fast).lower()};"]
+        flags = (("AHEAD", variant[5]), ("A_FAST", a.fast), ("B_FAST", b.fast))
+        consts += [f"const SLICES = {variant[6]}u;", *(f"const {name} = {str(value).lower()};" for name, value in flags)]
     stored = [("read", n, o.meta.dtype.wgsl) for n, o in (("a", a.operand), ("b", b.operand), *result.inputs())]
     stored += [("read_write", n, o.meta.dtype.wgsl) for n, o in result.outputs()]
     bindings = [f"@group(0) @binding({i}) var<storage, {access}> {n}: array<{t}>;" for i, (access, n, t) in enumerate(stored)]

@@ -4,8 +4,8 @@
 // A_FAST, B_FAST: the side's elements are adjacent along the sum (else along its rows), so neighbouring threads load that way.
 // SLICES: so many threads share a result, each with a part of the sum, which come together at the end: for few results and long sums.
 // AHEAD: while a tile is multiplied the next one is on its way into registers; pays where these suffice.
-// H200, TFLOP/s: products of 2048 35, of 4096 42; 3x3 convolutions of ResNet-18 at batch 16 / 64 20 to 24 / 28 to 32, their weights' gradients
-// 17 to 21 / 19 to 26 (scalar tiles: 15 / 19 and 11 / 12).
+// H200, TFLOP/s: products of 2048 38, of 4096 40; 3x3 convolutions of ResNet-18 at batch 16 / 64 22 to 25 / 26 to 32, their weights' gradients
+// 18 to 21 / 24 to 28 (scalar tiles: 15 / 19 and 11 / 12).
 // STORE is one of the texts in ops/gemm.py.
 // Grid: splits * batches * row tiles * column tiles, a group each. Chunks of the sum are in whole (k0, k1, k2) steps.
 // Limits: indices below 2^31; ((TR + TC) * SIDE + 8) * DEPTH * SLICES * 4 bytes of workgroup memory.
