@@ -1,4 +1,6 @@
-"""Compiled steps against eager ones on WebGPU: python run_compiled.py [samples [first] | models | graphs COUNT SEED]."""
+"""Compiled steps against eager ones on WebGPU: python run_compiled.py [samples [first] | models | graphs COUNT SEED] [hardware].
+
+``hardware``: with the kernels that hardware adapters get, on whatever adapter there is."""
 import pathlib
 import random
 import sys
@@ -8,6 +10,7 @@ import samples
 import pyborch as torch
 import pyborch.devices
 from pyborch import nn
+from pyborch.compiler import wide
 from pyborch.nn import functional as F
 from pyborch.ops import registry
 
@@ -318,6 +321,8 @@ def _move(kind, x, y, r, shape):
 
 torch.set_default_device("webgpu")
 backend = pyborch.devices.backend()
+if "hardware" in sys.argv:
+    backend.software, wide.LEAST = False, 64
 which = sys.argv[1] if len(sys.argv) > 1 else "samples"
 if which == "samples":
     problems = check_samples("first" in sys.argv)

@@ -192,9 +192,13 @@ class Body:
         lines += [kernels.source("prelude"), kernels.source("pointwise_functions")]
         if self.fields():
             lines.append(f"struct Params {{ {', '.join(self.fields())} }}")
-        lines += [f"@group(0) @binding({k}) var<storage, {'read_write' if v in self.written else 'read'}> t{k}: array<{d.wgsl}>;"
-                  for k, (v, d) in enumerate(zip(self.values, dtypes))]
+        lines += [f"@group(0) @binding({k}) var<storage, {'read_write' if v in self.written else 'read'}> t{k}: array<{self.held(v)}>;"
+                  for k, v in enumerate(self.values)]
         return lines + self.functions
+
+    def held(self, value):
+        """What a value's buffer is an array of."""
+        return self.graph.dtypes[value].wgsl
 
     def fields(self):
         return [f"live{i}: {'u32' if kind == 'bool' else kind}" for i, (_, kind) in enumerate(self.live)] + [

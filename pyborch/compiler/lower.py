@@ -1,7 +1,7 @@
 """From the graph to dispatches: dead nodes dropped, nodes fused, kernels made."""
 from __future__ import annotations
 
-from . import flat
+from . import flat, wide
 from .epilogue import product
 from .fuse import Fuser
 from .generate import points
@@ -47,7 +47,9 @@ def lower(graph, device, recompute=None) -> list:
         recomputed(graph, 256 if recompute else LARGE)
     flat.flattened(graph, device)
     for group in Fuser(graph, device).run():
-        if len(group.nodes) == 1:
+        if wide.fits(graph, group, device):
+            work.append(wide.wide(graph, group))
+        elif len(group.nodes) == 1:
             node = group.nodes[0]
             if node.kind == "flat":
                 work.append(flat.lowered(node))

@@ -23,8 +23,9 @@ def test_networks_train_as_eager_within_a_few_dispatches():
     assert status == 0, text
 
 
-def test_random_graphs_equal_eager():
-    status, text = run("graphs", "60", "1")
+@pytest.mark.parametrize("args", [("60", "1"), ("40", "7000", "hardware")], ids=["this adapter's kernels", "hardware's kernels"])
+def test_random_graphs_equal_eager(args):
+    status, text = run("graphs", *args)
     assert status == 0, text
 
 

@@ -261,3 +261,12 @@ def test_a_size_of_its_own_for_every_call_is_not_recorded(device):
             run(torch.ones(n))
         counts.append(len({k for p in run.programs for k in kernels_of(p)}))
     assert counts == [3, 1]
+
+
+def test_large_chains_go_by_fours_where_all_results_can(device):
+    large = torch.ones(1024, 512)
+    for function, by_fours in ((lambda x: torch.relu(x * 2 + 1), True), (lambda x: x + large[0], True), (lambda x: x.t() + 1, False),
+                               (lambda x: x[:, :511] * 2, False), (lambda x: x[:8] * 2, False)):
+        compiled(function, large)
+        text = device.work[0][0].kernel.text
+        assert ("array<vec4<f32>>" in text) is by_fours, text[-900:]
