@@ -1,7 +1,7 @@
 """Large elementwise groups by fours: a thread loads and stores four neighbours at once (H200: 2,300 GB/s one by one)."""
 from __future__ import annotations
 
-from .fuse import shape_of
+from .fuse import numel_of, shape_of
 from .generate import GROUP, Body, Scope, main_of, step_of
 from .space import terms_of
 
@@ -13,11 +13,12 @@ def fits(graph, group, device) -> bool:
     if device.software or group.kind != "points" or group.numel < LEAST or group.numel % 4 or group.shorts:
         return False
     body = WideBody(graph, group)
-    return body.written <= body.fours and all(8 * graph.sizes[v] <= group.numel for v in body.values if v not in body.fours)
+    return body.written <= body.fours and 8 * body.scattered <= group.numel
 
 
 class WideBody(Body):
-    """``fours``: values that are only met element by element, which are bound as vec4; ``loads``: the lines that read them."""
+    """``fours``: values that are only met element by element, which are bound as vec4; ``loads``: the lines that read them. ``scattered``: how
+    many elements of another value are read at most."""
 
     def __init__(self, graph, group):
         super().__init__(graph, group)
@@ -25,6 +26,7 @@ class WideBody(Body):
         met += [(a, terms_of(a.meta, a.meta.shape)) for _, _, a in self.escaping]
         single = {a.value for a, terms in met if not terms.linear or terms.offset % 4 or graph.sizes[a.value] % 4}
         self.fours = {a.value for a, _ in met} - single
+        self.scattered = max((numel_of(n for n, step in zip(a.meta.shape, a.meta.strides) if step) for a, _ in met if a.value in single), default=0)
         self.loads: dict = {}
 
     def load(self, scope, a, terms):
