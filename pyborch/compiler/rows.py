@@ -89,9 +89,9 @@ def _lanes(device, rows):
     if device.software or rows.count < 32:
         return 1, 64 if not device.software or rows.outputs >= 1024 else 4
     most = min(1024, device.limits["maxComputeInvocationsPerWorkgroup"], device.limits["maxComputeWorkgroupSizeX"])
-    lanes = 64
-    while lanes < most and rows.count > lanes * (4 if lanes < 256 else 16):
-        lanes *= 2
+    lanes = 64                                       # a power of four: so lanes are joined
+    while 4 * lanes <= most and rows.count > lanes * (8 if lanes == 64 else 16):
+        lanes *= 4
     return lanes, lanes
 
 
@@ -142,8 +142,9 @@ def _trees(body, passes, lanes):
 def _join(body, reductions, lanes):
     """Lines that merge the lanes' accumulators."""
     names = [(body.graph_name(n), _tree(body, reductions, n)) for n in reductions]
-    merges = " ".join(f"{t}[lid] = merge_{n}({t}[lid], {t}[lid + half]);" for n, t in names)
-    return [*[f"{t}[lid] = a{n};" for n, t in names], f"for (var half = {lanes // 2}u; half > 0u; half >>= 1u) {{ workgroupBarrier(); if (lid < half) {{ {merges} }} }}",
+    merges = " ".join(f"{t}[lid] = merge_{n}(merge_{n}({t}[lid], {t}[lid + some]), merge_{n}({t}[lid + 2u * some], {t}[lid + 3u * some]));" for n, t in names)
+    return [*[f"{t}[lid] = a{n};" for n, t in names],
+            f"for (var some = {lanes // 4}u; some > 0u; some >>= 2u) {{ workgroupBarrier(); if (lid < some) {{ {merges} }} }}",
             "workgroupBarrier();", *[f"a{n} = {t}[0];" for n, t in names], "workgroupBarrier();"]
 
 

@@ -70,7 +70,7 @@ def _split(software, total, n0, n1):
         return 1, max(1, min(wanted, n0, n0 * n1 // 256))
     if n0 * n1 < 128 or total >= 1 << 16 and n0 * n1 < 1024:
         return 1, 1
-    return 256, max(1, min(512 // max(total, 1), n0, n0 * n1 // 4096, 256))
+    return 256, max(1, min(1024 // max(total, 1), n0, n0 * n1 // 4096, 1024))
 
 
 def _reduced_last(plan, x, kept, dims):

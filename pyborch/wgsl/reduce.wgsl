@@ -16,6 +16,19 @@ fn part(o: u32, s: u32, lane: u32) -> A {
       let row = base + r0 * p.s0;
       for (var r1 = 0u; r1 < p.n1; r1++) { a = take(a, row + r1 * p.s1, r0 * p.n1 + r1); }
     }
+  } else if (p.n1 == 1u) {  // four loads at once, no division
+    var b = start();
+    var c = start();
+    var d = start();
+    var r = first + lane;
+    for (; r + 3u * LANES < last; r += 4u * LANES) {
+      a = take(a, base + r * p.s0, r);
+      b = take(b, base + (r + LANES) * p.s0, r + LANES);
+      c = take(c, base + (r + 2u * LANES) * p.s0, r + 2u * LANES);
+      d = take(d, base + (r + 3u * LANES) * p.s0, r + 3u * LANES);
+    }
+    for (; r < last; r += LANES) { a = take(a, base + r * p.s0, r); }
+    a = merge(merge(a, b), merge(c, d));
   } else if (first < last) {
     let count = (last - first) * p.n1;
     for (var k = lane; k < count; k += LANES) {
