@@ -26,17 +26,10 @@ STORE_EACH = """for (var m = 0u; m < TR; m++) {
     }
   }"""
 STORE_ROW = """for (var n = 0u; n < TC / 4u; n++) {
-    tile_b[ty * (BC / 4u) + n * SIDE + tx] = vec4<ACC>(c[ROW][n * 4u], c[ROW][n * 4u + 1u], c[ROW][n * 4u + 2u], c[ROW][n * 4u + 3u]);
+    tile_b[(n * SLICES + slice) * THREADS + lid] = vec4<ACC>(c[ROW][n * 4u], c[ROW][n * 4u + 1u], c[ROW][n * 4u + 2u], c[ROW][n * 4u + 3u]);
   }
   workgroupBarrier();
-  store_rows(ROWu, first_row, first_col, batch, split, lid);
-  workgroupBarrier();"""
-
-STORE_SLICES = """for (var n = 0u; n < TC / 4u; n++) {
-    tile_b[n * THREADS * SLICES + all_lid] = vec4<ACC>(c[ROW][n * 4u], c[ROW][n * 4u + 1u], c[ROW][n * 4u + 2u], c[ROW][n * 4u + 3u]);
-  }
-  workgroupBarrier();
-  if (slice == ROWu % SLICES) { store_sums(first_row + ROWu / 4u * (4u * SIDE) + ty * 4u + ROWu % 4u, first_col + tx * 4u, batch, split, lid); }
+  store_rows(ROWu, first_row, first_col, batch, split, all_lid);
   workgroupBarrier();"""
 
 
@@ -241,8 +234,8 @@ def _kernel(variant, steps, a, b, result, acc):
     text = "\n".join(["enable f16;" if any(t == "f16" for *_, t in stored) else "", f"alias ACC = {acc};", *consts, f"struct Params {{ {params} }}",
                       *bindings, kernels.source("prelude"), *parts, kernels.source(name)])
     if variant[0] == "tiles":
-        by_row = STORE_SLICES if variant[6] > 1 else STORE_ROW if result.label() and variant[2] * variant[3] > 16 else ""
-        store = "\n  ".join(by_row.replace("ROW", str(m)) for m in range(variant[2])) if by_row else STORE_EACH
+        by_row = variant[6] > 1 or result.label() and variant[2] * variant[3] > 16
+        store = "\n  ".join(STORE_ROW.replace("ROW", str(m)) for m in range(variant[2])) if by_row else STORE_EACH
         text = text.replace("STORE\n}", store + "\n}")
     found = _built.get(text)
     if found is None:

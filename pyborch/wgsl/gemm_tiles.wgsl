@@ -24,25 +24,18 @@ fn b_k(i: u32) -> u32 { if (B_FAST) { return i % DEPTH; } return i / (BC / 4u); 
 fn b_r(i: u32) -> u32 { if (B_FAST) { return i / DEPTH; } return i % (BC / 4u); }
 fn a_walk(q: u32) -> A_AT { let o = q / K2; return a_step(o / K1, o % K1, q % K2); }
 fn b_walk(q: u32) -> B_AT { let o = q / K2; return b_step(o / K1, o % K1, q % K2); }
-// Row m of each thread, which lie in tile_b as SIDE rows: neighbouring threads put neighbouring columns, and put() is there once for each m.
-fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, lid: u32) {
-  for (var j = lid; j < SIDE * BC; j += THREADS) {
+// Row m of each thread, which lie in tile_b, one slice after the other: neighbouring threads sum and put neighbouring columns, and put() is
+// there once for each m.
+fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, all_lid: u32) {
+  for (var j = all_lid; j < SIDE * BC; j += THREADS * SLICES) {
+    let x = j % BC;
     let row = first_row + m / 4u * (4u * SIDE) + j / BC * 4u + m % 4u;
-    let col = first_col + j % BC;
+    let col = first_col + x;
     if (row < p.rows && col < p.cols) {
-      put(split, y_row(batch, row) + y_col(col), bias_row(batch, row) + bias_col(col), tile_b[j / 4u][j % 4u]);
-    }
-  }
-}
-// What the slices have of a row's neighbours (first_col, ...), summed.
-fn store_sums(row: u32, first_col: u32, batch: u32, split: u32, lid: u32) {
-  if (row >= p.rows) { return; }
-  for (var n = 0u; n < TC / 4u; n++) {
-    var sums = vec4<ACC>();
-    for (var s = 0u; s < SLICES; s++) { sums += tile_b[(n * SLICES + s) * THREADS + lid]; }
-    let col = first_col + n * (4u * SIDE);
-    for (var e = 0u; e < 4u; e++) {
-      if (col + e < p.cols) { put(split, y_row(batch, row) + y_col(col + e), bias_row(batch, row) + bias_col(col + e), sums[e]); }
+      let at = x / (4u * SIDE) * (SLICES * THREADS) + j / BC * SIDE + x / 4u % SIDE;
+      var sum = tile_b[at][x % 4u];
+      for (var s = 1u; s < SLICES; s++) { sum += tile_b[at + s * THREADS][x % 4u]; }
+      put(split, y_row(batch, row) + y_col(col), bias_row(batch, row) + bias_col(col), sum);
     }
   }
 }
