@@ -28,38 +28,38 @@ class Timer:
         self.torch, self.device = torch, torch.devices.backend()
         self.probe = torch.zeros(1)
 
-    async def seconds(self, work):
+    def seconds(self, work):
         """The GPU's time for ``work``."""
         work = work * max(1, 16 // len(work))
         handle = self.device.program(work, [], [], [])
         try:
-            await self._run(handle, 1)
-            times = max(2, round(0.02 / max(await self._run(handle, 2) / 2, 2e-5)))
-            once = min([await self._run(handle, times) for _ in range(4)])
-            thrice = min([await self._run(handle, 3 * times) for _ in range(4)])
+            self._run(handle, 1)
+            times = max(2, round(0.02 / max(self._run(handle, 2) / 2, 2e-5)))
+            once = min([self._run(handle, times) for _ in range(4)])
+            thrice = min([self._run(handle, 3 * times) for _ in range(4)])
         finally:
             self.device.drop(handle)
         return (thrice - once) / (2 * times) / (len(work) or 1)
 
-    async def _run(self, handle, times):
-        await self.probe.item_async()
+    def _run(self, handle, times):
+        self.probe.item()
         begun = time.perf_counter()
         self.device.replay(handle, times, [], [], [])
-        await self.probe.item_async()
+        self.probe.item()
         return time.perf_counter() - begun
 
-    async def call(self, function, *args):
+    def call(self, function, *args):
         """The time of one call of a function, compiled. (Its arguments lie in the program's own memory.)"""
         compiled = self.torch.compile(function)
         compiled(*args)
         if not compiled.programs:
             compiled(*args)
         program = compiled.programs[-1]
-        await self.probe.item_async()
+        self.probe.item()
         work = [(step, [program.where[v] for v in values], [getattr(s, "value", s) for s in scalars])
                 for step, values, scalars in program.lowered]
         try:
-            return len(work) * await self.seconds(work)
+            return len(work) * self.seconds(work)
         finally:
             compiled.reset()
 
@@ -102,17 +102,17 @@ def weight_gradient(torch, g, x, w):
     return torch.autograd.grad(torch.nn.functional.conv2d(x, w, padding=1), w, g)[0]
 
 
-async def limits(torch, timer, small):
+def limits(torch, timer, small):
     """(bytes a second of a copy, operations a second of multiply-adds)."""
     from pyborch.kernels import Kernel, Step
     n, groups = 1 << (16 if small else 27), 4 if small else 8192
-    copied = 8 * n / await timer.call(torch.clone, torch.zeros(n))
+    copied = 8 * n / timer.call(torch.clone, torch.zeros(n))
     y = torch.zeros(256 * groups)
     step = Step(Kernel("multiply-adds", MULTIPLY_ADDS), (0,), (), groups)
-    return copied, 256 * groups * 256 * 16 * 2 / await timer.seconds([(step, [y.storage], [])])
+    return copied, 256 * groups * 256 * 16 * 2 / timer.seconds([(step, [y.storage], [])])
 
 
-async def measure(anyway, only):
+def measure(anyway, only):
     """Runs inside Pyodide."""
     import pyborch as torch
     import pyborch.devices
@@ -122,14 +122,14 @@ async def measure(anyway, only):
         print(f"kernels: the adapter is software ({backend.name}); --anyway measures it all the same", file=sys.stderr)
         sys.exit(2)
     timer, small = Timer(torch), backend.software
-    bandwidth, rate = await limits(torch, timer, small)
+    bandwidth, rate = limits(torch, timer, small)
     found = {"adapter": backend.name, "copy_gb_s": round(bandwidth / 1e9), "fma_tflop_s": round(rate / 1e12, 2)}
     print(f"{backend.name}: a copy moves {bandwidth / 1e9:.0f} GB/s, multiply-adds run at {rate / 1e12:.2f} TFLOP/s")
     for name, function, args, moved, operations in cases(torch, small):
         if only not in name:
             continue
         with torch.no_grad() if "gradient of w" not in name else torch.enable_grad():
-            seconds = await timer.call(function, *args)
+            seconds = timer.call(function, *args)
         value, unit, share = (moved / seconds / 1e9, "GB/s", moved / seconds / bandwidth) if moved else (operations / seconds / 1e12, "TFLOP/s",
                                                                                                     operations / seconds / rate)
         found[name] = round(value, 2)
@@ -138,7 +138,7 @@ async def measure(anyway, only):
     x = torch.zeros(2, 3)
     for _ in range(5 if small else 100):
         begun = time.perf_counter()
-        await (x + 1).tolist_async()
+        (x + 1).tolist()
         times.append(time.perf_counter() - begun)
     found["read_back_ms"] = round(sorted(times)[len(times) // 2] * 1e3, 3)
     print(json.dumps(found))
@@ -146,9 +146,8 @@ async def measure(anyway, only):
 
 if __name__ == "__main__":
     if sys.platform == "emscripten":
-        from pyodide.ffi import run_sync
         names = [a for a in sys.argv[1:] if not a.startswith("--")]
-        run_sync(measure("--anyway" in sys.argv, names[0] if names else ""))
+        measure("--anyway" in sys.argv, names[0] if names else "")
     else:
         from tools.browser import run_script
         sys.exit(run_script(__file__, sys.argv[1:]))

@@ -11,12 +11,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
 
-async def median(call, count):
-    """Milliseconds of ``await call()``."""
+def median(call, count):
+    """Milliseconds of ``call()``."""
     times = []
     for _ in range(count):
         begun = time.perf_counter()
-        await call()
+        call()
         times.append((time.perf_counter() - begun) * 1e3)
     return round(sorted(times)[count // 2], 3)
 
@@ -33,44 +33,44 @@ def cpu(call, backend, count=200):
     return round(sorted(times)[count // 2], 3)
 
 
-async def training(torch, models, batch, count):
+def training(torch, models, batch, count):
     """(ms of a step, cpu ms, dispatches, first call in s)."""
     model = models.ResNet18()
     step = torch.compile(models.training_step(model, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)))
     x, y = torch.randn(batch, 3, 32, 32), torch.randint(0, 10, (batch,))
     begun = time.perf_counter()
-    await step(x, y).item_async()
+    step(x, y).item()
     first = time.perf_counter() - begun
     begun = time.perf_counter()
-    await step(x, y).item_async()
+    step(x, y).item()
     second = time.perf_counter() - begun
     for _ in range(10):
-        await step(x, y).item_async()
+        step(x, y).item()
     with torch.profile() as profile:
         step(x, y)
     print(f"batch {batch}:", profile.table(30))
-    return {"ms": await median(lambda: step(x, y).item_async(), count), "cpu_ms": cpu(lambda: step(x, y), torch.devices.backend()),
+    return {"ms": median(lambda: step(x, y).item(), count), "cpu_ms": cpu(lambda: step(x, y), torch.devices.backend()),
             "dispatches": step.programs[-1].dispatches, "first_s": round(first, 2), "second_s": round(second, 2),
             "shared_mb": round(step.programs[-1].shared_bytes / 1e6)}
 
 
-async def forward(torch, model, image, count):
+def forward(torch, model, image, count):
     """(ms with the logits read back, dispatches)."""
     model.eval()
     step = torch.compile(model)
     with torch.no_grad():
         begun = time.perf_counter()
-        await step(image).tolist_async()
+        step(image).tolist()
         first = time.perf_counter() - begun
         for _ in range(10):
-            await step(image).tolist_async()
+            step(image).tolist()
         with torch.profile() as profile:
             step(image)
-        print(profile.table(12))
-        return {"ms": await median(lambda: step(image).tolist_async(), count), "dispatches": step.programs[-1].dispatches, "first_s": round(first, 2)}
+        print(profile.table(30))
+        return {"ms": median(lambda: step(image).tolist(), count), "dispatches": step.programs[-1].dispatches, "first_s": round(first, 2)}
 
 
-async def measure(anyway):
+def measure(anyway):
     """Runs inside Pyodide."""
     import models
 
@@ -84,17 +84,16 @@ async def measure(anyway):
     count, scale = (5, {"width": 8}) if backend.software else (100, {})
     found = {"adapter": backend.name}
     for batch in (2,) if backend.software else (16, 64):
-        found[f"resnet18_train_{batch}"] = await training(torch, models, batch, count)
+        found[f"resnet18_train_{batch}"] = training(torch, models, batch, count)
     for batch in (1, 16)[:1 if backend.software else 2]:
-        found[f"resnet18_forward_{batch}"] = await forward(torch, models.ResNet18(**scale), torch.randn(batch, 3, 32, 32), count)
-        found[f"vit_tiny_forward_{batch}"] = await forward(torch, models.ViT(), torch.randn(batch, 3, 224, 224), count)
+        found[f"resnet18_forward_{batch}"] = forward(torch, models.ResNet18(**scale), torch.randn(batch, 3, 32, 32), count)
+        found[f"vit_tiny_forward_{batch}"] = forward(torch, models.ViT(), torch.randn(batch, 3, 224, 224), count)
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
     if sys.platform == "emscripten":
-        from pyodide.ffi import run_sync
-        run_sync(measure("--anyway" in sys.argv))
+        measure("--anyway" in sys.argv)
     else:
         from tools.browser import run_script
         sys.exit(run_script(__file__, sys.argv[1:], files=[ROOT / "bench/models.py"]))

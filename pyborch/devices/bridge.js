@@ -245,18 +245,21 @@
     return new Promise((resolve) => { ticked = resolve; channel.port2.postMessage(0); });
   }
 
-  async function hurried(promise) {
-    if (!hurry || hurrying) return promise;
+  function hurried(promise) {
+    if (hurry && !hurrying) hasten(promise);
+    return promise;
+  }
+
+  async function hasten(promise) {
     hurrying = true;
     const finish = () => { hurrying = false; };
     promise.then(finish, finish);
     while (hurrying && !lost) {
       device.pushErrorScope("internal");
       await device.popErrorScope().catch(finish);
-      await tick();
+      if (hurrying) await tick();
     }
     hurrying = false;
-    return promise;
   }
 
   function failed() {

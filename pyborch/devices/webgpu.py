@@ -198,12 +198,19 @@ class WebGpu(Backend):
         if not can_run_sync():
             raise SyncReadError("reading a value has to wait for the GPU and this browser cannot wait here (no JSPI): use "
                                 "`await t.item_async()`, `await t.tolist_async()` or `await t.numpy_async()`")
-        return run_sync(self.read_async(storage))
+        try:
+            return run_sync(self._reading(storage)).to_bytes() if storage.numel else b""  # the promise itself: no turn of Python's event loop
+        except JsException as error:
+            raise self._translate(error) from None
 
     def read_async(self, storage):
         """An awaitable of what the storage holds now: the read begins here."""
+        return self._finished(self._reading(storage) if storage.numel else None)
+
+    def _reading(self, storage):
+        """A promise of the bytes."""
         kind, size = self._transfer(storage.dtype)
-        return self._finished(self.bridge.read(storage.buffer, 0, storage.numel * size, kind) if storage.numel else None)
+        return self.bridge.read(storage.buffer, 0, storage.numel * size, kind)
 
     async def _finished(self, reading) -> bytes:
         try:
