@@ -93,8 +93,8 @@ class Body:
             return self.output(scope, *made)
         return self.load(scope, a, terms_of(a.meta, shape_of(node)))
 
-    def load(self, scope, a, terms):
-        return scope.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(scope, terms)}]").text
+    def load(self, scope, a, terms, index="i"):
+        return scope.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(scope, terms, index)}]").text
 
     def address(self, scope, terms, index="i"):
         parts = []
@@ -166,10 +166,8 @@ class Body:
         inputs = node.detail[2]
         args = []
         for a in node.reads[:inputs]:
-            if (a.value, a.state) in self.maker:
-                text = self.read(scope, node, a)
-            else:
-                text = f"{self.names[a.value]}[{self.address(scope, terms_of(a.meta, shape_of(node)), index)}]"
+            made = (a.value, a.state) in self.maker
+            text = self.read(scope, node, a) if made else self.load(scope, a, terms_of(a.meta, shape_of(node)), index)
             args.append(scope.let(self.element_type(a.meta.dtype), element(a.meta.dtype, text)).text)
         return [*args, *self.per_output(scope, node), "r"]
 

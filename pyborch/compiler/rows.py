@@ -1,8 +1,14 @@
-"""WGSL of a group with reductions: each row is walked once for every level of reductions that depend on one another."""
+"""WGSL of a group with reductions: each row is walked once for every level of reductions that depend on one another.
+
+Where a row is short enough, a thread keeps what it read and made of its elements in registers for the walks that follow.
+"""
 from __future__ import annotations
 
 from .generate import Body, Scope, main_of, step_of
 from .space import Terms
+
+
+MOST_KEPT = 16       # elements of a row that a thread keeps
 
 
 class RowsBody(Body):
@@ -13,6 +19,18 @@ class RowsBody(Body):
         self.row, self.rows = Scope("w", "o"), group.rows
         self.saved: dict = {}        # (node, output) -> stored earlier by this thread, so it may be read again
         self.depths: dict = {}
+        self.passes: list = []       # their scopes
+        self.slots = 0               # elements of a thread, where it keeps them
+        self.kept: dict = {}         # (pass, text) -> the array that keeps it, with its type
+        self.loaded: dict = {}       # (value, state, terms) -> (pass, text)
+
+    def keep(self, scope, text, type):
+        """The text, in later passes, of what ``text`` is in the pass of ``scope``."""
+        found = self.kept.get((scope, text))
+        if found is None:
+            found = self.kept[(scope, text)] = f"k{len(self.kept)}", type
+            scope.lines.append(f"{found[0]}[j] = {text};")
+        return f"{found[0]}[j]"
 
     def is_row(self, node):
         return self.group.levels[node] == "row"
@@ -29,15 +47,29 @@ class RowsBody(Body):
     def output(self, scope, node, k):
         if self.is_row(node) and scope is not self.row and (scope.prefix != "z" or (node, k) in self.row.values):
             return super().output(self.row, node, k)
+        if self.slots and scope in self.passes and (node, k) not in scope.values:
+            made = next((p for p in self.passes if (node, k) in p.values), None)
+            if made is not None:
+                type = node.writes[k].meta.dtype.wgsl
+                return scope.let(type, self.keep(made, made.values[(node, k)], type)).text
         if (node, k) in self.saved and scope.prefix != self.saved[(node, k)][0]:
             return scope.let(*self.saved[(node, k)][1:]).text
         return super().output(scope, node, k)
 
-    def load(self, scope, a, terms):
+    def load(self, scope, a, terms, index="i"):
+        in_pass, type = scope in self.passes, a.meta.dtype.wgsl
         along = self.rows.row_terms(terms) if terms.numel == self.rows.numel and scope.prefix[0] == "v" else None
         if along is not None:
-            return self.row.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(self.row, along, 'o')}]").text
-        return scope.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(scope, terms, 'o' if scope.prefix[0] in 'wz' else 'i')}]").text
+            return self.row.let(type, f"{self.names[a.value]}[{self.address(self.row, along, 'o')}]").text
+        key = (a.value, a.state, terms.offset, tuple(terms.terms))
+        if self.slots and in_pass:
+            first = self.loaded.get(key)
+            if first is not None:
+                return first[1] if first[0] is scope else scope.let(type, self.keep(*first, type)).text
+        text = scope.let(type, f"{self.names[a.value]}[{self.address(scope, terms, 'o' if scope.prefix[0] in 'wz' else index)}]").text
+        if in_pass:
+            self.loaded[key] = scope, text
+        return text
 
     def per_output(self, scope, node):
         texts = []
@@ -69,6 +101,7 @@ def rows(graph, group, device):
     """(Step, values, scalars) of a group of rows."""
     body = RowsBody(graph, group)
     lanes, threads = _lanes(device, group.rows)
+    body.slots = slots = _slots(graph, group.rows, lanes)
     passes = max(body.depth(n) + (not body.is_row(n)) for n in group.nodes if body.is_row(n) or any(n is e[0] for e in body.escaping))
     by_pass, row_stores = body.plan_stores(passes)
     lines: list = []
@@ -80,7 +113,8 @@ def rows(graph, group, device):
     o = "group_index(wid, nwg)" if lanes > 1 else f"group_index(wid, nwg) * {threads}u + lid"
     many = body.number(group.rows.outputs)
     text = [*body.header(), *_trees(body, passes, lanes), main_of(threads), f"  let o = {o};", f"  if (o >= {many}) {{ return; }}",
-            f"  let lane = {'lid' if lanes > 1 else '0u'};", *("  " + line for line in lines), "}"]
+            f"  let lane = {'lid' if lanes > 1 else '0u'};", *(f"  var {name}: array<{type}, {slots}>;" for name, type in body.kept.values()),
+            *("  " + line for line in _flat(lines)), "}"]
     return step_of(body, text, group.rows.outputs if lanes > 1 else -(-group.rows.outputs // threads))
 
 
@@ -95,12 +129,21 @@ def _lanes(device, rows):
     return lanes, lanes
 
 
+def _slots(graph, rows, lanes):
+    """How many elements a thread keeps; 0 where they are too many."""
+    slots = -(-rows.count // lanes)
+    if graph.dynamic:
+        slots = next(n for n in (1, 4, 16, slots) if n >= slots)  # few kernels for many sizes
+    return slots if lanes > 1 and slots <= MOST_KEPT else 0
+
+
 def _pass(body, level, stores, lanes):
     """The lines of one walk along the row: reductions of ``level`` and the results that are ready."""
     reductions = body.reductions(level)
     if not reductions and not stores:
         return []
     scope = Scope(f"v{level}_")
+    body.passes.append(scope)
     lines, calls = [], []
     for node in reductions:
         take, n = body.reducer(node), body.graph_name(node)
@@ -114,13 +157,22 @@ def _pass(body, level, stores, lanes):
             body.saved[(node, k)] = (scope.prefix, a.meta.dtype.wgsl, f"{body.names[a.value]}[{at}]")
     lines = body.row.lines + lines
     body.row.lines = []
-    lines += [f"for (var r = lane; r < {body.number(body.rows.count)}; r += {lanes}u) {{", f"  let i = {body.element_index(body.rows, 'o')};",
-              *("  " + line for line in scope.lines + calls), "}"]
+    count = body.number(body.rows.count)
+    walk = [f"for (var r = lane; r < {count}; r += {lanes}u) {{"]
+    if body.slots:
+        walk = [f"for (var j = 0u; j < {body.slots}u; j++) {{", f"  let r = lane + j * {lanes}u;", f"  if (r >= {count}) {{ break; }}"]
+    lines += [*walk, f"  let i = {body.element_index(body.rows, 'o')};", scope.lines, calls, "}"]
     if lanes > 1 and reductions:
         lines += _join(body, reductions, lanes)
     for node in reductions:
         body.finish(body.row, node, f"a{body.graph_name(node)}")
     return lines
+
+
+def _flat(lines):
+    """Lines with the lists among them spread out: a pass's grows until the last pass is written."""
+    for line in lines:
+        yield from [line] if isinstance(line, str) else ("  " + inner for inner in line)
 
 
 def _tree(body, reductions, node):

@@ -42,16 +42,20 @@ _recipes: dict = {}
 def _recipe(dtype, largest, which):
     key = (dtype.compute, largest, which)
     if key not in _recipes:
-        found = _extreme_recipe(dtype.compute, largest)
-        if which != "both":
-            found.finish = (found.finish[0 if which == "value" else 1],)
+        found = value_recipe(dtype, largest) if which == "value" else _extreme_recipe(dtype.compute, largest)
+        if which == "index":
+            found.finish = found.finish[1:]
         _recipes[key] = found
     return _recipes[key]
 
 
 def value_recipe(dtype, largest) -> Recipe:
-    """The recipe of a maximum or minimum."""
-    return _recipe(dtype, largest, "value")
+    """The recipe of a maximum or minimum; NaN beats everything."""
+    t, name = dtype.compute, "max" if largest else "min"
+    kept, v, result = ("u32", "select(0u, 1u, v)", "(a != 0u)") if t == "bool" else (t, "v", "a")
+    call = f"{name}_nan" if t == "f32" else name
+    worst = (LOWEST if largest else HIGHEST)[kept]
+    return Recipe(kept, 1, f"return {worst};", f"return {call}(a, {v});", f"return {call}(a, b);", result)
 
 
 def _refuse_empty(name, x, dims):
