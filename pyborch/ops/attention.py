@@ -14,10 +14,18 @@ LARGEST = 128       # of a key or value in the kernel
 ENOUGH = 200        # workgroups that keep a GPU busy
 
 
-def attention_bytes(qt, size, wide) -> int:
-    """Workgroup memory of the kernel for 16 ``qt`` queries."""
-    e4, v4, rows = -(-size // 4), -(-wide // 4), 16 * qt
-    return 16 * (rows * (e4 + 1) + 32 * (max(e4, v4) + 1)) + 4 * rows * (33 + 8)
+def attention_bytes(qx, slices, size, wide) -> int:
+    """Workgroup memory of the kernel for 4 ``qx`` queries."""
+    tile = max(size * 9, 32 * (-(-wide // 4) + 1))
+    return 16 * (size * (qx + 1) + slices * (tile + 32 * (qx + 1) + 9 * qx))
+
+
+def _division(device, heads, queries, keys, size, wide):
+    """(fours of queries, slices of the keys) of a workgroup: as large as leaves the device busy, and its memory allows."""
+    most = device.limits["maxComputeWorkgroupStorageSize"]
+    qx = 8 if heads * -(-queries // 32) >= ENOUGH and attention_bytes(8, 1, size, wide) <= most else 4
+    slices = next(s for s in (4, 3, 2, 1) if s == 1 or s <= -(-keys // 32) and s * qx <= 16 and attention_bytes(qx, s, size, wide) <= most)
+    return qx, slices
 
 
 def _attention_shape(q, k, v, mask, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
@@ -39,9 +47,9 @@ def _attention_run(plan, q, k, v, mask, y, *, scale, causal, mask_is="seen", fil
         text = "fn mask_at(i: u32) -> f32 { return 0.0; }"
     names.append(("read_write", "y", y.meta.dtype.wgsl))
     text += "".join(f"\n@group(0) @binding({n}) var<storage, {access}> {name}: array<{held}>;" for n, (access, name, held) in enumerate(names))
-    wider = batch * heads * -(-queries // 32) >= ENOUGH and attention_bytes(2, size, wide) <= plan.device.limits["maxComputeWorkgroupStorageSize"]
-    consts = {"E": size, "EV": wide, "QT": 1 + wider, "MASK": kind, "CAUSAL": causal, "PRIMITIVE": primitive}
-    count = batch * heads * -(-queries // (32 if wider else 16))
+    qx, slices = _division(plan.device, batch * heads, queries, keys, size, wide)
+    consts = {"E": size, "EV": wide, "QX": qx, "SLICES": slices, "MASK": kind, "CAUSAL": causal, "PRIMITIVE": primitive}
+    count = batch * heads * -(-queries // (4 * qx))
     words = [queries, keys, heads, heads // k.meta.shape[1], count, float(scale), LOWEST if fill == -math.inf else max(fill, LOW)]
     for o in (q, k, v):
         words += [o.meta.offset, *o.meta.strides]
@@ -73,7 +81,7 @@ def fits(query, key, value, mask) -> bool:
     q, k, v = query.shape, key.shape, value.shape
     plain = len(q) in (3, 4) and len(k) == len(v) == len(q) and q[:-3] == k[:-3] == v[:-3] and k[-3] == v[-3] and q[-3] % max(k[-3], 1) == 0
     device = query.device
-    if device.type == "webgpu" and attention_bytes(1, q[-1], v[-1]) > device.limits["maxComputeWorkgroupStorageSize"]:
+    if device.type == "webgpu" and attention_bytes(4, 1, q[-1], v[-1]) > device.limits["maxComputeWorkgroupStorageSize"]:
         return False
     return (plain and q[-1] == k[-1] and k[-2] == v[-2] and 0 < q[-1] <= LARGEST and 0 < v[-1] <= LARGEST and query.numel > 0 and key.numel > 0
             and query.dtype is key.dtype is value.dtype and query.dtype.kind == "f"
