@@ -7,6 +7,9 @@ from .formula import Code
 from .pointwise_plan import copy, store_expression
 
 
+COLUMNS = 8          # lanes of an output where a group has 32 adjacent ones
+
+
 class Recipe:
     """The WGSL of a reduction: accumulator type ``a`` of ``words`` 4-byte words, and the bodies of its functions.
 
@@ -46,21 +49,34 @@ def _plan(plan, inputs, outputs, dims, recipe, per_output):
     else:
         n0, n1, s0, s1 = (sizes[0], 1, strides[0], 0) if sizes else (count and 1, 1, 0, 0)
     total = shapes.numel(kept_sizes)
-    lanes, strips = _split(plan.device.software, total, n0, n1)
+    columns = not plan.device.software and kept_sizes and kept_strides[-1] == 1 and kept_sizes[-1] >= 32 and n0 * n1 >= 128
+    lanes, strips = _split_columns(total, n0, n1) if columns else _split(plan.device.software, total, n0, n1)
     words = [total, strips, n0, n1, s0, s1, m.offset, count, *[w for pair in zip(kept_sizes, kept_strides) for w in pair]]
-    groups = lambda rows: rows if lanes > 1 else -(-rows // 64)  # noqa: E731
     types = [x.meta.dtype for x in inputs], [c.meta.dtype for c in per_output]
     if strips == 1:
         kernel = _assemble(recipe, types, [o.meta.dtype for o in outputs], len(kept_sizes), lanes, False)
-        plan.dispatch(kernel, [*inputs, *per_output, *outputs], words, groups(total))
+        plan.dispatch(kernel, [*inputs, *per_output, *outputs], words, _groups(lanes, total, 1))
         return None
     from ..dtypes import float32
     partial = plan.temp(total * strips * recipe.words, float32)
-    plan.dispatch(_assemble(recipe, types, None, len(kept_sizes), lanes, False), [*inputs, *per_output, partial], words, groups(total * strips))
+    plan.dispatch(_assemble(recipe, types, None, len(kept_sizes), lanes, False), [*inputs, *per_output, partial], words, _groups(lanes, total, strips))
     lanes = 1 if plan.device.software or strips < 64 else 256
     second = _assemble(recipe, types, [o.meta.dtype for o in outputs], 1, lanes, True)
-    plan.dispatch(second, [partial, *outputs], [total, 1, strips, 1, 1, 0, 0, count, total, strips], groups(total))
+    plan.dispatch(second, [partial, *outputs], [total, 1, strips, 1, 1, 0, 0, count, total, strips], _groups(lanes, total, 1))
     return None
+
+
+ENTRIES = {1: "reduce_threads", COLUMNS: "reduce_columns", 256: "reduce_groups"}
+
+
+def _groups(lanes, total, strips):
+    """Workgroups of a kernel by its lanes."""
+    return {1: -(-total * strips // 64), COLUMNS: -(-total // 32) * strips, 256: total * strips}[lanes]
+
+
+def _split_columns(total, n0, n1):
+    """(lanes, strips) for groups of 32 adjacent outputs."""
+    return COLUMNS, max(1, min(1024 // -(-total // 32), n0, n0 * n1 // (16 * COLUMNS), 1024))
 
 
 def _split(software, total, n0, n1):
@@ -131,7 +147,7 @@ def _text(recipe, types, results, rank, lanes, second):
         kernels.source("reduce").replace("KEPT_FIELDS", fields), kept, *[f"var<private> c{k}: f32;" for k in range(len(per_output))],
         f"fn prepare(o: u32) {{ {' '.join(f'c{k} = f32(c{k}s[o]);' for k in range(len(per_output)))} }}",
         f"fn start() -> A {{ {recipe.start} }}", f"fn take(a: A, at: u32, r: u32) -> A {{ {take} }}", f"fn merge(a: A, b: A) -> A {{ {recipe.merge} }}",
-        f"fn store(i: u32, a: A) {{ let n = p.start; {stores} }}", kernels.source("reduce_groups" if lanes > 1 else "reduce_threads")])
+        f"fn store(i: u32, a: A) {{ let n = p.start; {stores} }}", kernels.source(ENTRIES[lanes])])
 
 
 def stored(text, dtype):

@@ -2,7 +2,7 @@
 // (adds the elements at offset `at`, the r-th of their output), fn merge(a: A, b: A) -> A, fn prepare(o: u32), fn store(i: u32, a: A),
 // fn kept(o: u32) -> u32 (offset of output o).
 // Output o reduces r0 < n0, r1 < n1 at kept(o) + r0 * s0 + r1 * s1, cut along r0 into `strips` parts.
-// LANES 1: a thread per (o, strip), 64 per group. LANES 256: a group per (o, strip). store writes results, or accumulators for a second stage.
+// LANES 1: a thread per (o, strip), 64 per group. LANES 8: 32 outputs in a group. LANES 256: a group per (o, strip). store writes results, or accumulators for a second stage.
 struct Params { outputs: u32, strips: u32, n0: u32, n1: u32, s0: u32, s1: u32, offset: u32, start: u32 KEPT_FIELDS }
 fn part(o: u32, s: u32, lane: u32) -> A {
   let chunk = (p.n0 + p.strips - 1u) / p.strips;

@@ -54,3 +54,8 @@ def test_errors_name_what_went_wrong_on_the_device():
 def test_tiled_products_equal_plain_ones():
     status, text = run("run_tiles.py", name="firefox")  # whose software adapter is quick at them
     assert status == 0, text
+
+
+def test_reductions_of_hardware_adapters_equal_plain_ones():
+    status, text = run("run_reductions.py")
+    assert status == 0, text

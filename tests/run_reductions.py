@@ -1,0 +1,33 @@
+"""The reductions that hardware adapters get against the plain ones of software adapters: long rows, columns, strips and their edges."""
+import sys
+
+import pyborch as torch
+import pyborch.devices
+
+torch.set_default_device("webgpu")
+backend = pyborch.devices.backend()
+torch.manual_seed(0)
+INPUTS = [torch.randn(shape) for shape in ((3, 5000), (200, 40), (1000, 33), (130, 3, 70), (4, 40, 50), (9000,), (2, 4, 200, 32))]
+INPUTS += [torch.randn(96, 150).t(), torch.randn(40, 300, 2)[:, :, 0], torch.randint(-99, 99, (300, 64))]
+
+
+def results():
+    """Everything as one list of tensors."""
+    torch.autograd.forget_plans()
+    found = []
+    for x in INPUTS:
+        for dims in [(d,) for d in range(x.dim())] + [tuple(range(x.dim()))] + [(0, 1)] * (x.dim() > 2) + [(0, 2)] * (x.dim() > 2):
+            found += [x.sum(dims), x.amax(dims), x.float().var(dims), (x > 0).any(dims)]
+        for d in range(x.dim()):
+            found += [*x.max(d), x.argmin(d)]
+    return [t.tolist() for t in (t.float().reshape(-1) for t in found)]
+
+
+software, backend.software = backend.software, True
+wanted = results()
+backend.software = False
+found = results()
+backend.software = software
+worst = max(abs(a - b) / (1 + abs(a)) for one, other in zip(wanted, found) for a, b in zip(one, other))
+print(f"{sum(map(len, wanted))} numbers, worst relative difference {worst:.1e} on {backend.name}")
+sys.exit(0 if worst < 1e-4 else 1)
