@@ -124,7 +124,7 @@ def _lanes(device, rows):
         return 1, 64 if not device.software or rows.outputs >= 1024 else 4
     most = min(1024, device.limits["maxComputeInvocationsPerWorkgroup"], device.limits["maxComputeWorkgroupSizeX"])
     lanes = 64                                       # a power of four: so lanes are joined
-    while 4 * lanes <= most and rows.count > lanes * (8 if lanes == 64 else 16):
+    while 4 * lanes <= most and rows.count > lanes * MOST_KEPT:
         lanes *= 4
     return lanes, lanes
 

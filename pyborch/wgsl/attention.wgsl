@@ -1,7 +1,7 @@
 // softmax(q k^T * scale + mask) v without storing the scores: a workgroup has 4 QX queries and walks the keys in tiles of 32, keeping a
 // running maximum and sum (flash attention, Dao et al. 2022). SLICES times QX x 8 threads: a slice walks every SLICES-th tile, and the slices
 // come together at the end. Thread (x, y) of a slice has four queries from 4 x on; of a tile the four keys from 4 y on, and of a value the
-// fours of elements y + 8 n. Result (batch, query, head, EV), row-major; rows that see nothing give zeros. PRIMITIVE: as products and a
+// fours of elements y + 8 n. Tiles are loaded into registers while the one before is worked on. Result (batch, query, head, EV), row-major; rows that see nothing give zeros. PRIMITIVE: as products and a
 // softmax would have it, (batch, head, query, EV), and NaN for such rows.
 // Prepended: const E, EV (sizes of a key and of a value), QX (at most 8), SLICES, MASK (0 none, 1 added, 2 seen where not 0 and else p.fill,
 // 3 the other way round), CAUSAL, PRIMITIVE; alias T.
@@ -18,6 +18,8 @@ const VP = (V4 + KX - 1u) / KX;
 const QS = QX + 1u;
 const KS = KX + 1u;
 const VS = V4 + 1u;
+const NK = (E + QX - 1u) / QX;        // fours that a thread loads of a tile of keys
+const NV = (4u * V4 + QX - 1u) / QX;  // and of values
 const TILE = max(E * KS, 4u * KX * VS);
 const LOWEST = -3.4028234663852886e38;  // of what is not seen
 const LOW = -3.4028233e38;
@@ -28,6 +30,7 @@ var<workgroup> parts: array<vec4<f32>, THREADS * SLICES>;
 var<workgroup> tops: array<vec4<f32>, QX * SLICES>;
 fn q_at(base: u32, row: u32) -> f32 { return f32(q[base + min(row, p.queries - 1u) * p.ql]); }
 fn k_at(base: u32, key: u32) -> f32 { return f32(k[base + min(key, p.keys - 1u) * p.kl]); }
+fn k4(base: u32, key: u32) -> vec4<f32> { return vec4<f32>(k_at(base, key), k_at(base, key + 1u), k_at(base, key + 2u), k_at(base, key + 3u)); }
 fn v4(at: u32, e: u32) -> vec4<f32> {
   let i = at + e * p.ve;
   if (e + 3u < EV) { return vec4<f32>(f32(v[i]), f32(v[i + p.ve]), f32(v[i + 2u * p.ve]), f32(v[i + 3u * p.ve])); }
@@ -80,15 +83,24 @@ fn chances_of(s: vec4<f32>, top: f32) -> vec4<f32> { return select(exp(s - top),
   var total = vec4<f32>(0.0);
   var sums: array<vec4<f32>, 4u * VP>;
   for (var n = 0u; n < 4u * VP; n++) { sums[n] = vec4<f32>(0.0); }
+  var next_k: array<vec4<f32>, NK>;
+  var next_v: array<vec4<f32>, NV>;
+  for (var n = 0u; n < NK; n++) {
+    let i = lid + n * THREADS;
+    next_k[n] = k4(k_base + i % E * p.ke, slice * (4u * KX) + i / E * 4u);
+  }
   let end = select(p.keys, min(p.keys, first + ROWS), CAUSAL);
   for (var walked = 0u; walked < end; walked += 4u * KX * SLICES) {
     let start = walked + slice * (4u * KX);  // past the end: clamped, and not seen
-    for (var n = lid; n < E * KX; n += THREADS) {
-      let at = k_base + n % E * p.ke;
-      let key = start + n / E * 4u;
-      tile[t0 + n % E * KS + n / E] = vec4<f32>(k_at(at, key), k_at(at, key + 1u), k_at(at, key + 2u), k_at(at, key + 3u));
+    for (var n = 0u; n < NK; n++) {
+      let i = lid + n * THREADS;
+      if (i < E * KX) { tile[t0 + i % E * KS + i / E] = next_k[n]; }
     }
     workgroupBarrier();
+    for (var n = 0u; n < NV; n++) {  // on their way while the scores are computed
+      let i = lid + n * THREADS;
+      next_v[n] = v4(v_base + min(start + i / V4, p.keys - 1u) * p.vl, i % V4 * 4u);
+    }
     var s0 = vec4<f32>(0.0);
     var s1 = vec4<f32>(0.0);
     var s2 = vec4<f32>(0.0);
@@ -109,7 +121,14 @@ fn chances_of(s: vec4<f32>, top: f32) -> vec4<f32> { return select(exp(s - top),
     s3 = scores(s3, b, h, row + 3u, key);
     parts[p0 + lid] = vec4<f32>(largest(s0), largest(s1), largest(s2), largest(s3));
     workgroupBarrier();
-    for (var n = lid; n < 4u * KX * V4; n += THREADS) { tile[t0 + n / V4 * VS + n % V4] = v4(v_base + min(start + n / V4, p.keys - 1u) * p.vl, n % V4 * 4u); }
+    for (var n = 0u; n < NV; n++) {
+      let i = lid + n * THREADS;
+      if (i < 4u * KX * V4) { tile[t0 + i / V4 * VS + i % V4] = next_v[n]; }
+    }
+    for (var n = 0u; n < NK; n++) {
+      let i = lid + n * THREADS;
+      next_k[n] = k4(k_base + i % E * p.ke, start + 4u * KX * SLICES + i / E * 4u);
+    }
     var now = top;
     for (var t = 0u; t < KX; t++) { now = max(now, parts[p0 + t * QX + x]); }
     s0 = chances_of(s0, now.x);
@@ -152,7 +171,11 @@ fn chances_of(s: vec4<f32>, top: f32) -> vec4<f32> { return select(exp(s - top),
   for (var n = 0u; n < VP; n++) {
     let e4 = y0 + n * KX;
     if (e4 < V4) {
-      for (var m = 0u; m < 4u; m++) { tile[t0 + (x * 4u + m) * VS + e4] = sums[n * 4u + m] * shrink[m]; }
+      let to = t0 + x * 4u * VS + e4;
+      tile[to] = sums[n * 4u] * shrink.x;
+      tile[to + VS] = sums[n * 4u + 1u] * shrink.y;
+      tile[to + 2u * VS] = sums[n * 4u + 2u] * shrink.z;
+      tile[to + 3u * VS] = sums[n * 4u + 3u] * shrink.w;
     }
   }
   workgroupBarrier();
