@@ -11,9 +11,9 @@ backend = pyborch.devices.backend()
 choose, forced = gemm.choose, [None]
 
 
-def variant_of(device, size, fast=False):
+def variant_of(device, size, *fast):
     """The variant under test, its sum in up to four parts, of which the last may be empty; else the choice for a software adapter."""
-    return choose(device, size, fast) if forced[0] is None else (forced[0], max(1, min(4, size.steps[0] * size.steps[1])))
+    return choose(device, size, *fast) if forced[0] is None else (forced[0], max(1, min(4, size.steps[0] * size.steps[1])))
 
 
 gemm.choose = variant_of

@@ -127,7 +127,7 @@ def plan_product(plan, size, a, b, result) -> None:
 def plan_products(plan, products) -> None:
     """Add the dispatches of products [(size, a, b, result), ...] whose results make up one row-major tensor."""
     products = [p for p in products if p[0].batches * p[0].rows * p[0].cols]
-    choices = [choose(plan.device, size, a.fast and b.fast) for size, a, b, _ in products]
+    choices = [choose(plan.device, size, a.fast, b.fast) for size, a, b, _ in products]
     splits = max((split for _, split in choices), default=1)
     if splits == 1:
         for (variant, _), product in zip(choices, products):
@@ -153,9 +153,9 @@ def dispatch(plan, variant, splits, size, a, b, result) -> None:
     plan.dispatch(kernel, buffers, words + [*a.fields.values(), *b.fields.values(), *result.fields.values()], _groups(variant, size, splits))
 
 
-def choose(device, size, fast=False):
-    """(variant, splits). A variant is ("threads", rows) or ("tiles", side, rows and columns per thread, depth, ahead, slices). ``fast``: both operands
-    are adjacent along the sum."""
+def choose(device, size, a_fast=False, b_fast=False):
+    """(variant, splits). A variant is ("threads", rows) or ("tiles", side, rows and columns per thread, depth, ahead, slices). ``a_fast``,
+    ``b_fast``: an operand is adjacent along the sum."""
     outer, steps = size.steps[0] * size.steps[1], size.steps[0] * size.steps[1] * size.steps[2]
     if device.software:
         variant = ("threads", 8 if size.rows > 4 else 4 if size.rows > 1 else 1)
@@ -163,25 +163,29 @@ def choose(device, size, fast=False):
     if size.rows <= 2:
         variant = ("threads", 1)
         return variant, _splits(_groups(variant, size, 1), 256, outer, steps, 64)
-    variant, splits = _tiles(size, outer, steps, size.steps[1] * size.steps[2] == 1, fast)
+    variant, splits = _tiles(size, outer, steps, size.steps[1] * size.steps[2] == 1, a_fast, b_fast)
     return _fitting(device, variant), splits
 
 
-def _tiles(size, outer, steps, plain, fast):
+def _tiles(size, outer, steps, plain, a_fast, b_fast):
     """(variant, splits) as measured on an H200: tiles so large that there are still some groups for each of its 132 processors, slices where
     there are fewer. Splits cost a second dispatch, so they come last."""
     groups = lambda rows, cols: size.batches * -(-size.rows // rows) * -(-size.cols // cols)  # noqa: E731
-    narrow = size.rows <= 32 or size.cols <= 32
+    narrow, fast = size.rows <= 32 or size.cols <= 32, a_fast and b_fast
     if fast and not plain:                                          # gradients of a convolution's weights: few results, long sums
         variant = ("tiles", 8, 4, 4, 16, True, 1) if narrow else ("tiles", 16, 8 if size.rows >= 128 else 4, 4, 16, False, 1)
         return variant, _splits(_groups(variant, size, 1), 256 if narrow else 400, outer, steps, 128)
     wide = 0 if narrow else groups(64, 64)
     if wide and plain and groups(128, 128) >= 200:
-        return ("tiles", 16, 8, 8, 16, True, 1), 1
+        return ("tiles", 16, 8, 8, 16, not a_fast or b_fast, 1), 1
+    if wide >= 400 and plain and not fast and steps >= 1024:
+        return ("tiles", 8, 8, 8, 8, True, 2), 1
     if wide >= 400:
         return ("tiles", 16, 4, 4 if plain or size.cols <= 64 else 8, 16, True, 1), 1
+    if wide >= 200 and steps >= (1024 if plain else 512):
+        return ("tiles", 8, 8, 8, 16, True, 2), 1
     if wide >= 100 and steps >= 512 and not (plain and fast):
-        return ("tiles", 8, 8, 8, 8, True, 4) if wide < 200 or steps < 1024 else ("tiles", 8, 8, 8, 8 if plain else 16, True, 2), 1
+        return ("tiles", 8, 8, 4, 16, True, 2) if plain or groups(64, 32) >= 384 else ("tiles", 8, 8, 8, 8, True, 4), 1
     if 25 <= wide < 100 and steps >= 1024:
         if groups(64, 32) >= 100:
             return ("tiles", 8, 8, 4, 16, True, 4), 1
