@@ -1,6 +1,6 @@
-// Stable sort of rows of n elements by counting: an element's place is the number of those before it. NaN is the largest.
-// y: sorted values, index: where they came from; DOWN sorts largest first. A thread per element, 64 per group; n^2 work per row.
-struct Params { count: u32, n: u32, inner: u32, offset: u32 }
+// Stable sort of runs of `run` neighbours in rows of n elements by counting: an element's place is the number of those before it. NaN is the
+// largest. y: sorted values, index: where they came from; DOWN sorts largest first. A thread per element, 64 per group; `run` steps each.
+struct Params { count: u32, n: u32, inner: u32, offset: u32, run: u32 }
 @group(0) @binding(0) var<storage, read> x: array<T>;
 @group(0) @binding(1) var<storage, read_write> y: array<T>;
 @group(0) @binding(2) var<storage, read_write> index: array<i32>;
@@ -16,8 +16,9 @@ fn before(a: V, b: V) -> bool {
   let k = (at / p.inner) % p.n;
   let base = (at / (p.inner * p.n)) * p.n * p.inner + i;
   let mine = V(x[p.offset + at]);
-  var place = 0u;
-  for (var j = 0u; j < p.n; j++) {
+  let first = k / p.run * p.run;
+  var place = first;
+  for (var j = first; j < min(p.n, first + p.run); j++) {
     let other = V(x[p.offset + base + j * p.inner]);
     if (before(other, mine) || (!before(mine, other) && j < k)) { place++; }
   }

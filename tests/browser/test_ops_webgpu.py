@@ -59,3 +59,8 @@ def test_tiled_products_equal_plain_ones():
 def test_reductions_of_hardware_adapters_equal_plain_ones():
     status, text = run("run_reductions.py")
     assert status == 0, text
+
+
+def test_long_rows_are_sorted_and_scanned_as_on_the_cpu():
+    status, text = run("run_order.py", pyodide="0.27")  # which has numpy
+    assert status == 0, text

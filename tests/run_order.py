@@ -1,0 +1,38 @@
+"""Sorting and running results of long rows on WebGPU against the CPU device's."""
+import sys
+
+import pyborch as torch
+
+torch.manual_seed(0)
+failures, count = [], 0
+
+
+def check(name, make, x, tolerance=0.0):
+    """The same on both devices; ``make`` gives a tuple of tensors."""
+    global count
+    for wanted, found in zip(make(x), make(x.to("webgpu"))):
+        count += wanted.numel()
+        if not torch.allclose(wanted.float(), found.cpu().float(), rtol=tolerance, atol=tolerance, equal_nan=True):
+            failures.append(f"{name} of {list(x.shape)} {x.dtype}")
+
+
+for shape in ((257,), (1000,), (3, 700), (700, 3), (2, 513, 2), (2049,)):
+    x = (torch.randn(*shape) * 4).round()                   # with many equal ones
+    x.reshape(-1)[::50] = torch.nan
+    for dim in range(x.dim()):
+        for descending in (False, True):
+            check("sort", lambda x: tuple(x.sort(dim, descending)), x)
+        check("sort", lambda x: tuple(x.sort(dim)), (x.nan_to_num() * 100).to(torch.int64))
+        check("cummax", lambda x: tuple(x.cummax(dim)), x)
+        check("cummin", lambda x: tuple(x.cummin(dim)), x)
+check("sort", lambda x: tuple(x.sort(0)), torch.randn(600) > 0)
+check("topk", lambda x: tuple(x.topk(5)), torch.randn(2, 5000))
+for shape in ((1500,), (5, 3000), (2000, 2)):
+    for dim in range(len(shape)):
+        check("cumsum", lambda x: (x.cumsum(dim),), torch.randn(*shape), 2e-4)
+        check("cumsum", lambda x: (x.cumsum(dim),), torch.randint(-9, 9, shape))
+        check("cumprod", lambda x: (x.cumprod(dim),), 1 + torch.randn(*shape) / 100, 2e-4)
+        check("cummax", lambda x: tuple(x.cummax(dim)), torch.randn(*shape))
+print(f"{count} numbers")
+print(*failures, sep="\n")
+sys.exit(1 if failures else 0)
