@@ -9,7 +9,7 @@ TESTS = ROOT / "tests"
 def run(script, *args, **options):
     """(exit status, what the script printed)."""
     lines = []
-    files = [*(TESTS / f"{name}.py" for name in ("samples", "curve", "reported", "drawn")), TESTS / "golden"]
+    files = [*(TESTS / f"{name}.py" for name in ("samples", "curve", "reported", "drawn", "own_kernels")), TESTS / "golden"]
     status = run_script(TESTS / script, args, files=files, on_log=lambda fd, text: lines.append(text), **options)
     return status, "".join(lines)
 
@@ -63,4 +63,9 @@ def test_reductions_of_hardware_adapters_equal_plain_ones():
 
 def test_long_rows_are_sorted_and_scanned_as_on_the_cpu():
     status, text = run("run_order.py", pyodide="0.27")  # which has numpy
+    assert status == 0, text
+
+
+def test_kernels_of_users_own_take_part_in_everything():
+    status, text = run("run_own_kernels.py")
     assert status == 0, text
