@@ -4,6 +4,7 @@ Where a row is short enough, a thread keeps what it read and made of its element
 """
 from __future__ import annotations
 
+from ..ops.rows_plan import MOST_ALONE
 from .generate import Body, Scope, main_of, step_of
 from .space import Terms
 
@@ -120,7 +121,7 @@ def rows(graph, group, device):
 
 def _lanes(device, rows):
     """(lanes for a row, threads of a workgroup)."""
-    if device.software or rows.count < 32:
+    if device.software and rows.count <= MOST_ALONE or rows.count < 32:
         return 1, 64 if not device.software or rows.outputs >= 1024 else 4
     most = min(1024, device.limits["maxComputeInvocationsPerWorkgroup"], device.limits["maxComputeWorkgroupSizeX"])
     lanes = 64                                       # a power of four: so lanes are joined

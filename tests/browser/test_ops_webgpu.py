@@ -69,3 +69,14 @@ def test_long_rows_are_sorted_and_scanned_as_on_the_cpu():
 def test_kernels_of_users_own_take_part_in_everything():
     status, text = run("run_own_kernels.py")
     assert status == 0, text
+
+
+@pytest.mark.parametrize("name, args", [("chromium", ["first"]), ("firefox", ["first", "hardware"])])
+def test_nothing_is_written_behind_a_result_and_nothing_left_out(name, args):
+    status, text = run("run_guards.py", *args, name=name)
+    assert status == 0, text
+
+
+def test_results_are_as_near_to_f64_as_stated():
+    status, text = run("run_bounds.py", pyodide="0.27")
+    assert status == 0, text
