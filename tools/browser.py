@@ -197,6 +197,7 @@ def main():
     serving.add_argument("--port", type=int, default=8000)
     cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options, script_args = parser.parse_args(sys.argv[1:cut]), sys.argv[cut + 1:]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the browser ends too
     if options.verb == "serve":
         return _serve_until_interrupted(options.folder, options.port)
     try:
