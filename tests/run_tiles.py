@@ -41,7 +41,8 @@ def products():
 
 wanted, failures = products(), []
 for variant in (("tiles", 8, 4, 4, 16, True, 1), ("tiles", 16, 4, 8, 16, True, 1), ("tiles", 16, 8, 4, 16, False, 1), ("tiles", 16, 8, 8, 8, True, 1),
-                ("tiles", 8, 4, 4, 16, True, 4), ("tiles", 8, 8, 8, 8, True, 4), ("tiles", 8, 8, 4, 16, True, 2), ("tiles", 4, 4, 4, 16, True, 8)):
+                ("tiles", 8, 4, 4, 16, True, 4), ("tiles", 8, 8, 8, 8, True, 4), ("tiles", 8, 8, 4, 16, True, 2), ("tiles", 4, 4, 4, 16, True, 8),
+                ("tiles", 8, 8, 8, 8, True, 1), ("tiles", 8, 8, 8, 16, True, 2), ("tiles", 16, 8, 8, 16, False, 1)):
     forced[0] = variant
     found = products()
     worst = ((found - wanted).abs() / (1 + wanted.abs())).max().item()

@@ -12,6 +12,7 @@ from .pointwise_plan import store_expression
 from .reduce_plan import SUMS, plan_reduce
 
 _built = kernels.Cache()
+PROCESSORS = 132     # of the H200 that the choice of tiles was measured on
 # A thread stores its results itself, or, where much follows the product, a row at a time through workgroup memory: a loop that the driver
 # does not unroll would move the sums out of registers (H200: a convolution with a residual 0.67 ms instead of 0.05).
 STORE_EACH = """for (var m = 0u; m < TR; m++) {
@@ -168,7 +169,7 @@ def choose(device, size, a_fast=False, b_fast=False):
 
 
 def _tiles(size, outer, steps, plain, a_fast, b_fast):
-    """(variant, splits) as measured on an H200: tiles so large that there are still some groups for each of its 132 processors, slices where
+    """(variant, splits) as measured on an H200: tiles so large that there are still some groups for each of its processors, slices where
     there are fewer. Splits cost a second dispatch, so they come last."""
     groups = lambda rows, cols: size.batches * -(-size.rows // rows) * -(-size.cols // cols)  # noqa: E731
     narrow, fast = size.rows <= 32 or size.cols <= 32, a_fast and b_fast
@@ -180,8 +181,11 @@ def _tiles(size, outer, steps, plain, a_fast, b_fast):
         return ("tiles", 16, 8, 8, 16, not a_fast or b_fast, 1), 1
     if wide >= 400 and plain and not fast and steps >= 1024:
         return ("tiles", 8, 8, 8, 8, True, 2), 1
+    if wide >= 400 and not plain and size.cols > 64:
+        large, small = _filled(groups(64, 128), 2 * PROCESSORS), _filled(wide, 6 * PROCESSORS)
+        return ("tiles", 8, 8, 8, 8, True, 1) if large < min(0.8, small) else ("tiles", 16, 4, 8, 16, True, 1), 1
     if wide >= 400:
-        return ("tiles", 16, 4, 4 if plain or size.cols <= 64 else 8, 16, True, 1), 1
+        return ("tiles", 16, 4, 4, 16, True, 1), 1
     if wide >= 200 and steps >= (1024 if plain else 512):
         return ("tiles", 8, 8, 8, 16, True, 2), 1
     if wide >= 100 and steps >= 512 and not (plain and fast):
@@ -193,6 +197,11 @@ def _tiles(size, outer, steps, plain, a_fast, b_fast):
     if (tiles := groups(32, 32)) >= 100:
         return ("tiles", 8, 4, 4, 16, True, 4 if tiles < 400 else 2 if tiles < 800 else 1), 1
     return ("tiles", 4, 4, 4, 16, True, 16 if steps >= 512 else 8), max(1, min(64 // groups(16, 16), steps // 2048, outer))
+
+
+def _filled(groups, at_once):
+    """How much of the device ``groups`` use, from the first to the last, where so many run at once."""
+    return groups / (-(-groups // at_once) * at_once)
 
 
 def _fitting(device, variant):
