@@ -1,16 +1,12 @@
 // Joins each pair of sorted runs of `run` elements into one, in rows of n elements `inner` apart: an element's place is its place in its own run
 // and the number of those of the other run before it, found by halving. Of equal elements those of the first run come first.
 // x, from_index: sorted runs and where they came from; y, index: the same of the joined ones. A thread per element, 64 per group.
-// Prepended: alias T, V; const DOWN; fn below(a: V, b: V) -> bool.
+// Prepended: alias T, V; fn before(a: V, b: V) -> bool.
 struct Params { count: u32, n: u32, inner: u32, run: u32 }
 @group(0) @binding(0) var<storage, read> x: array<T>;
 @group(0) @binding(1) var<storage, read> from_index: array<i32>;
 @group(0) @binding(2) var<storage, read_write> y: array<T>;
 @group(0) @binding(3) var<storage, read_write> index: array<i32>;
-fn before(a: V, b: V) -> bool {
-  if (DOWN) { return below(b, a); }
-  return below(a, b);
-}
 @compute @workgroup_size(64) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
     @builtin(local_invocation_index) lid: u32) {
   let at = group_index(wid, nwg) * 64u + lid;

@@ -1,13 +1,10 @@
 // Stable sort of runs of `run` neighbours in rows of n elements by counting: an element's place is the number of those before it. NaN is the
-// largest. y: sorted values, index: where they came from; DOWN sorts largest first. A thread per element, 64 per group; `run` steps each.
+// largest. y: sorted values, index: where they came from. A thread per element, 64 per group; `run` steps each.
+// Prepended: alias T, V; fn before(a: V, b: V) -> bool.
 struct Params { count: u32, n: u32, inner: u32, offset: u32, run: u32 }
 @group(0) @binding(0) var<storage, read> x: array<T>;
 @group(0) @binding(1) var<storage, read_write> y: array<T>;
 @group(0) @binding(2) var<storage, read_write> index: array<i32>;
-fn before(a: V, b: V) -> bool {
-  if (DOWN) { return below(b, a); }
-  return below(a, b);
-}
 @compute @workgroup_size(64) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
     @builtin(local_invocation_index) lid: u32) {
   let at = group_index(wid, nwg) * 64u + lid;
