@@ -1,6 +1,6 @@
 """Milliseconds of compiled networks, results read back: ./build.sh bench networks. Refuses a software adapter unless told ``--anyway``.
 
-Median of many runs in one page, the short ones first: a GPU's clock falls under long work. The last line is JSON.
+Median of many runs in one page, each network before it is profiled. The last line is JSON.
 """
 import json
 import pathlib

@@ -174,9 +174,9 @@ class Plan:
         self.temps.append(found.meta)
         return found
 
-    def contiguous(self, x: Operand) -> Operand:
-        """``x`` itself where it is row-major, else a copy of it made first."""
-        if x.meta.contiguous:
+    def contiguous(self, x: Operand, whole=False) -> Operand:
+        """``x`` itself where it is row-major (``whole``: and begins where its memory does), else a copy of it made first."""
+        if x.meta.contiguous and not (whole and x.meta.offset):
             return x
         from .ops import pointwise_plan
         result = self.temp(x.meta.shape, x.meta.dtype)

@@ -81,21 +81,11 @@ class Own(Op):
 
     def run(self, plan, *operands):
         ins, outs = operands[:len(self.inputs)], operands[len(self.inputs):]
-        ins = [self._whole(plan, x) for x in ins]
+        ins = [plan.contiguous(x, whole=True) for x in ins]
         self.kernel = self.kernel or self._kernel([*ins, *outs])
         metas = [o.meta for o in (*ins, *outs)]
         groups = self.groups(*metas) if self.groups else -(-outs[0].meta.numel // 64)
         plan.dispatch(self.kernel, [*ins, *outs], [*(m.numel for m in metas), *(plan.named(n, kind[0]) for n, kind in self.params.items())], groups)
-
-    @staticmethod
-    def _whole(plan, x):
-        """Row-major from the first element of its memory on."""
-        if x.meta.contiguous and x.meta.offset == 0:
-            return x
-        from .pointwise_plan import copy
-        result = plan.temp(x.meta.shape, x.meta.dtype)
-        copy(plan, x, result)
-        return result
 
     def _kernel(self, operands):
         names = [*self.inputs, *self.outputs]
@@ -109,4 +99,3 @@ class Own(Op):
         if self.numpy is None:
             raise NotImplementedError(f"{self.name}: this kernel has no reference= for the cpu device; its tensors have to be on 'webgpu'")
         return self.numpy(np, *arrays, **params)
-

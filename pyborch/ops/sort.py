@@ -31,7 +31,7 @@ def _sort_run(plan, x, y, index, *, dim, descending):
     count, types = x.meta.numel, {"T": x.meta.dtype.wgsl, "V": v}
     order = f"fn before({'b: V, a: V' if descending else 'a: V, b: V'}) -> bool {{ return {below}; }}"
     load = lambda name: kernels.load(name, {}, types, order)  # noqa: E731
-    run, passes = n if n <= RUN else RUN, max(0, (-(-n // RUN) - 1).bit_length())
+    run, passes = min(n, RUN), max(0, (-(-n // RUN) - 1).bit_length())
     now = y, index
     spare = (plan.temp(x.meta.shape, x.meta.dtype), plan.temp(x.meta.shape, dtypes.int64)) if passes else now
     if passes % 2:
