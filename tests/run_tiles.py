@@ -4,19 +4,20 @@ import sys
 import pyborch as torch
 import pyborch.devices
 from pyborch.nn import functional as F
-from pyborch.ops import gemm
+from pyborch.ops import variants
+from pyborch.ops.variants import Tiles
 
 torch.set_default_device("webgpu")
 backend = pyborch.devices.backend()
-choose, forced = gemm.choose, [None]
+choose, forced = variants.choose, [None]
 
 
-def variant_of(device, size, *fast):
+def variant_of(device, size, *sides):
     """The variant under test, its sum in up to four parts, of which the last may be empty; else the choice for a software adapter."""
-    return choose(device, size, *fast) if forced[0] is None else (forced[0], max(1, min(4, size.steps[0] * size.steps[1])))
+    return choose(device, size, *sides) if forced[0] is None else (forced[0], max(1, min(4, size.steps[0] * size.steps[1])))
 
 
-gemm.choose = variant_of
+variants.choose = variant_of
 torch.manual_seed(0)
 SIZES = [tuple(torch.randn(*shape) for shape in ((n, k), (k, m), (m,))) for n, m, k in (
     (1, 1, 1), (3, 5, 7), (4, 6, 5), (33, 65, 17), (64, 64, 16), (70, 130, 40), (129, 67, 100))]
@@ -40,9 +41,9 @@ def products():
 
 
 wanted, failures = products(), []
-for variant in (("tiles", 8, 4, 4, 16, True, 1), ("tiles", 16, 4, 8, 16, True, 1), ("tiles", 16, 8, 4, 16, False, 1), ("tiles", 16, 8, 8, 8, True, 1),
-                ("tiles", 8, 4, 4, 16, True, 4), ("tiles", 8, 8, 8, 8, True, 4), ("tiles", 8, 8, 4, 16, True, 2), ("tiles", 4, 4, 4, 16, True, 8),
-                ("tiles", 8, 8, 8, 8, True, 1), ("tiles", 8, 8, 8, 16, True, 2), ("tiles", 16, 8, 8, 16, False, 1)):
+for variant in (Tiles(8, 4, 4, 16, True, 1), Tiles(16, 4, 8, 16, True, 1), Tiles(16, 8, 4, 16, False, 1), Tiles(16, 8, 8, 8, True, 1),
+                Tiles(8, 4, 4, 16, True, 4), Tiles(8, 8, 8, 8, True, 4), Tiles(8, 8, 4, 16, True, 2), Tiles(4, 4, 4, 16, True, 8),
+                Tiles(8, 8, 8, 8, True, 1), Tiles(8, 8, 8, 16, True, 2), Tiles(16, 8, 8, 16, False, 1)):
     forced[0] = variant
     found = products()
     worst = ((found - wanted).abs() / (1 + wanted.abs())).max().item()

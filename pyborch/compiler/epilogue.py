@@ -27,10 +27,13 @@ class Epilogue(gemm.Result):
     """A Result whose put() goes on with a group's nodes; it stores what others need."""
     __slots__ = ("body", "node", "extra_in", "extra_out")
 
-    def __init__(self, result, body, node):
+    def __init__(self, result, body, node, element_wise):
         super().__init__(result.operand, dict(result.fields), result.row, result.col, result.bias, result.bias_row, result.bias_col)
         self.body, self.node = body, node
         own = dict(zip([a.value for a in node.reads], ("a", "b", "bias")))
+        if not element_wise:         # sides that are read elsewhere too are bound a second time, by elements
+            again = {a.value for n in body.group.nodes if n is not node for a in n.reads}
+            own = {v: name for v, name in own.items() if name == "bias" or v not in again}
         body.names.update(own)
         others = [v for v in body.values if v not in own]
         self.extra_in = [v for v in others if v not in body.written]
@@ -63,7 +66,7 @@ def product(graph, group):
     node = group.nodes[0]
     variant, size, a, b, result = node.detail
     body = Body(graph, group)
-    fused = Epilogue(result, body, node)
+    fused = Epilogue(result, body, node, variant.element_wise)
     plan = kernels.Plan.__new__(kernels.Plan)
     plan.steps = []
     gemm.dispatch(plan, variant, 1, size, a, b, fused)

@@ -59,6 +59,7 @@
       vendor: info.vendor || "", architecture: info.architecture || "", device: info.device || "", description: info.description || "",
       fallback: Boolean(info.isFallbackAdapter || adapter.isFallbackAdapter), immediateBytes, limits,
       subgroupMinSize: info.subgroupMinSize || 0, subgroupMaxSize: info.subgroupMaxSize || 0,
+      matrices: [...(info.subgroupMatrixConfigs || [])].map((c) => [c.componentType, c.resultComponentType, c.M, c.N, c.K]),
       features: [...device.features], language: language ? [...language] : [] });
   }
 

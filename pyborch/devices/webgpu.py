@@ -72,6 +72,15 @@ async def start_async() -> WebGpu:
     return WebGpu(bridge, info)
 
 
+def _matrices(info) -> set:
+    """Element types that the device multiplies by subgroup matrices in the form that kernels here are written for."""
+    usable = {"subgroups", "chromium-experimental-subgroup-matrix"} <= set(info["features"]) and "buffer_view" in info["language"]
+    if not usable or (info["subgroupMinSize"], info["subgroupMaxSize"]) != (32, 32):
+        return set()
+    forms = {tuple(form) for form in info["matrices"]}
+    return {form[0] for form in (("f16", "f32", 16, 16, 16), ("i8", "i32", 16, 16, 32)) if form in forms} - (set() if "shader-f16" in info["features"] else {"f16"})
+
+
 class WebGpu(Backend):
     """The GPU device. ``info`` says which adapter, limits and features; ``stats()`` counts memory and work."""
     type = "webgpu"
@@ -85,6 +94,7 @@ class WebGpu(Backend):
         self.software = info["fallback"] or any(word in words.lower() for word in SOFTWARE)
         bridge.setHurry(not self.software)
         self.has_f16 = "shader-f16" in self.features
+        self.matrices = _matrices(info)
         self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer)
         self.homes: dict = {}        # buffer -> (arena, offset, size of the arena, own size)
         self._arenas: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # those that programs use

@@ -115,7 +115,13 @@ def _side(operand, name, sizes, strides, row, step):
     fields = {f"{name}_offset": operand.meta.offset, f"{name}_row": row, f"{name}_step": step}
     fields.update(_batch_fields(name, sizes, strides))
     text = _batch_text(name, sizes, f"p.{name}_offset + row * p.{name}_row") + " return at;"
-    return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1)
+    return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1, eights=_by_eights(operand, sizes, strides, row, step))
+
+
+def _by_eights(operand, sizes, strides, row, step):
+    """Whether a float16 operand can be read eight elements at a time."""
+    others = [operand.meta.offset, *(s for n, s in zip(sizes, strides) if n > 1), max(row, step)]
+    return operand.meta.dtype.wgsl == "f16" and min(row, step) == 1 and all(n % 8 == 0 for n in others)
 
 
 def _renamed(side, name):
@@ -123,7 +129,7 @@ def _renamed(side, name):
     old = "b" if name == "a" else "a"
     fields = {name + k[1:]: v for k, v in side.fields.items()}
     row, step = (text.replace(f"p.{old}_", f"p.{name}_") for text in (side.row, side.step))
-    return Side(side.operand, fields, row, step, fast=side.fast)
+    return Side(side.operand, fields, row, step, fast=side.fast, eights=side.eights)
 
 
 def _result(y, bias, sizes, strides, row, col, swapped):

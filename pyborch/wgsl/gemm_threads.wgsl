@@ -1,8 +1,8 @@
 // Matrix multiply without workgroup memory: a thread computes ROWS (1, 4 or 8) rows of 4 columns in registers.
 // The 4 columns lie 4 apart, so that 4 neighbouring threads read neighbouring elements (a software adapter's SIMD lanes).
-// Prepended (ops/gemm.py): alias ACC (f32 or i32), ACC4; const ROWS, K1, K2; struct Params; fn mad(a, b4, c4); per side, a (rows) and b (columns),
+// Prepended (ops/gemm.py): alias ELEMENT of the sides, ACC of sums, ELEMENT4, ACC4; const ROWS, K1, K2; struct Params; fn mad(a, b, c), mad4(a, b4, c4); per side, a (rows) and b (columns),
 // with A_AT and B_AT as its address type (i32, or vec3 of address, y and x where borders are tested):
-//   a_row(batch, row) -> A_AT where a row starts; a_step(k0, k1, k2) -> A_AT what a step along the sum adds; a_load(at: A_AT) -> ACC
+//   a_row(batch, row) -> A_AT where a row starts; a_step(k0, k1, k2) -> A_AT what a step along the sum adds; a_load(at: A_AT) -> ELEMENT
 // and for the result y_row(batch, row), y_col(col), bias_row, bias_col -> i32, put(split, at, bias_at, value).
 // The sum runs over k0 < outer / K1, k1 < K1, k2 < K2; the outer pairs (k0, k1) are cut into `splits` chunks of `chunk`. With several splits
 // put() keeps partial sums, which a reduction adds in order, so that results do not depend on scheduling.
@@ -49,18 +49,18 @@
     for (var o = first; o < last; o++) {
       let s = a_step(o, 0u, 0u);
       let t = b_step(o, 0u, 0u);
-      let b = ACC4(b_load(b0 + t), b_load(b1 + t), b_load(b2 + t), b_load(b3 + t));
-      c0 = mad(a_load(a0 + s), b, c0);
+      let b = ELEMENT4(b_load(b0 + t), b_load(b1 + t), b_load(b2 + t), b_load(b3 + t));
+      c0 = mad4(a_load(a0 + s), b, c0);
       if (ROWS >= 4u) {
-        c1 = mad(a_load(a1 + s), b, c1);
-        c2 = mad(a_load(a2 + s), b, c2);
-        c3 = mad(a_load(a3 + s), b, c3);
+        c1 = mad4(a_load(a1 + s), b, c1);
+        c2 = mad4(a_load(a2 + s), b, c2);
+        c3 = mad4(a_load(a3 + s), b, c3);
       }
       if (ROWS == 8u) {
-        c4 = mad(a_load(a4 + s), b, c4);
-        c5 = mad(a_load(a5 + s), b, c5);
-        c6 = mad(a_load(a6 + s), b, c6);
-        c7 = mad(a_load(a7 + s), b, c7);
+        c4 = mad4(a_load(a4 + s), b, c4);
+        c5 = mad4(a_load(a5 + s), b, c5);
+        c6 = mad4(a_load(a6 + s), b, c6);
+        c7 = mad4(a_load(a7 + s), b, c7);
       }
     }
   } else {
@@ -70,18 +70,18 @@
       for (var k2 = 0u; k2 < K2; k2++) {
         let s = a_step(k0, k1, k2);
         let t = b_step(k0, k1, k2);
-        let b = ACC4(b_load(b0 + t), b_load(b1 + t), b_load(b2 + t), b_load(b3 + t));
-        c0 = mad(a_load(a0 + s), b, c0);
+        let b = ELEMENT4(b_load(b0 + t), b_load(b1 + t), b_load(b2 + t), b_load(b3 + t));
+        c0 = mad4(a_load(a0 + s), b, c0);
         if (ROWS >= 4u) {
-          c1 = mad(a_load(a1 + s), b, c1);
-          c2 = mad(a_load(a2 + s), b, c2);
-          c3 = mad(a_load(a3 + s), b, c3);
+          c1 = mad4(a_load(a1 + s), b, c1);
+          c2 = mad4(a_load(a2 + s), b, c2);
+          c3 = mad4(a_load(a3 + s), b, c3);
         }
         if (ROWS == 8u) {
-          c4 = mad(a_load(a4 + s), b, c4);
-          c5 = mad(a_load(a5 + s), b, c5);
-          c6 = mad(a_load(a6 + s), b, c6);
-          c7 = mad(a_load(a7 + s), b, c7);
+          c4 = mad4(a_load(a4 + s), b, c4);
+          c5 = mad4(a_load(a5 + s), b, c5);
+          c6 = mad4(a_load(a6 + s), b, c6);
+          c7 = mad4(a_load(a7 + s), b, c7);
         }
       }
     }

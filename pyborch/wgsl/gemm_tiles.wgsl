@@ -6,7 +6,7 @@
 // AHEAD: while a tile is multiplied the next one is on its way into registers; pays where these suffice.
 // H200, TFLOP/s: products of 2048 38, of 4096 40; 3x3 convolutions of ResNet-18 at batch 16 / 64 22 to 25 / 26 to 32, their weights' gradients
 // 18 to 21 / 24 to 28 (scalar tiles: 15 / 19 and 11 / 12).
-// STORE is one of the texts in ops/gemm.py.
+// STORE is one of the texts in ops/variants.py.
 // Grid: splits * batches * row tiles * column tiles, a group each. Chunks of the sum are in whole (k0, k1, k2) steps.
 // Limits: indices below 2^31; ((TR + TC) * SIDE + 8) * DEPTH * SLICES * 4 bytes of workgroup memory.
 const THREADS = SIDE * SIDE;  // of a slice
@@ -16,8 +16,8 @@ const NA = BR * DEPTH / (4u * THREADS);
 const NB = BC * DEPTH / (4u * THREADS);
 const SA = BR / 4u + 1u;
 const SB = BC / 4u + 1u;
-var<workgroup> tile_a: array<vec4<ACC>, SA * DEPTH * SLICES>;
-var<workgroup> tile_b: array<vec4<ACC>, max(SB * DEPTH, THREADS * TC / 4u) * SLICES>;
+var<workgroup> tile_a: array<ELEMENT4, SA * DEPTH * SLICES>;
+var<workgroup> tile_b: array<ELEMENT4, max(SB * DEPTH, THREADS * TC / 4u) * SLICES>;
 fn a_k(i: u32) -> u32 { if (A_FAST) { return i % DEPTH; } return i / (BR / 4u); }
 fn a_r(i: u32) -> u32 { if (A_FAST) { return i / DEPTH; } return i % (BR / 4u); }
 fn b_k(i: u32) -> u32 { if (B_FAST) { return i % DEPTH; } return i / (BC / 4u); }
@@ -33,8 +33,8 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, al
     let col = first_col + x;
     if (row < p.rows && col < p.cols) {
       let at = x / (4u * SIDE) * (SLICES * THREADS) + j / BC * SIDE + x / 4u % SIDE;
-      var sum = tile_b[at][x % 4u];
-      for (var s = 1u; s < SLICES; s++) { sum += tile_b[at + s * THREADS][x % 4u]; }
+      var sum = bitcast<ACC>(tile_b[at][x % 4u]);
+      for (var s = 1u; s < SLICES; s++) { sum += bitcast<ACC>(tile_b[at + s * THREADS][x % 4u]); }
       put(split, y_row(batch, row) + y_col(col), bias_row(batch, row) + bias_col(col), sum);
     }
   }
@@ -70,8 +70,8 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, al
   let steps = (end - start + SLICES * DEPTH - 1u) / (SLICES * DEPTH) * DEPTH;
   let begin = start + slice * steps;
   let last = min(end, begin + steps);
-  var next_a: array<vec4<ACC>, NA>;
-  var next_b: array<vec4<ACC>, NB>;
+  var next_a: array<ELEMENT4, NA>;
+  var next_b: array<ELEMENT4, NB>;
   for (var k = 0u; k < steps + select(0u, DEPTH, AHEAD); k += DEPTH) {
     if (AHEAD && k > 0u) {
       for (var n = 0u; n < NA; n++) { let i = lid + n * THREADS; tile_a[ta + a_k(i) * SA + a_r(i)] = next_a[n]; }
@@ -80,19 +80,19 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, al
     }
     for (var n = 0u; n < NA; n++) {
       let q = begin + k + a_k(lid + n * THREADS);
-      next_a[n] = vec4<ACC>();
+      next_a[n] = ELEMENT4();
       if (q < last) {
         let w = a_walk(q);
-        next_a[n] = vec4<ACC>(a_load(at_a[n * 4u] + w), a_load(at_a[n * 4u + 1u] + w), a_load(at_a[n * 4u + 2u] + w),
+        next_a[n] = ELEMENT4(a_load(at_a[n * 4u] + w), a_load(at_a[n * 4u + 1u] + w), a_load(at_a[n * 4u + 2u] + w),
           a_load(at_a[n * 4u + 3u] + w));
       }
     }
     for (var n = 0u; n < NB; n++) {
       let q = begin + k + b_k(lid + n * THREADS);
-      next_b[n] = vec4<ACC>();
+      next_b[n] = ELEMENT4();
       if (q < last) {
         let w = b_walk(q);
-        next_b[n] = vec4<ACC>(b_load(at_b[n * 4u] + w), b_load(at_b[n * 4u + 1u] + w), b_load(at_b[n * 4u + 2u] + w),
+        next_b[n] = ELEMENT4(b_load(at_b[n * 4u] + w), b_load(at_b[n * 4u + 1u] + w), b_load(at_b[n * 4u + 2u] + w),
           b_load(at_b[n * 4u + 3u] + w));
       }
     }
@@ -103,12 +103,12 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, al
     }
     if (AHEAD && k == 0u) { continue; }
     for (var d = 0u; d < DEPTH; d++) {
-      var a: array<ACC, TR>;
-      var b: array<ACC, TC>;
+      var a: array<ELEMENT, TR>;
+      var b: array<ELEMENT, TC>;
       for (var m = 0u; m < TR / 4u; m++) { let v = tile_a[ta + d * SA + ty + m * SIDE]; a[m * 4u] = v.x; a[m * 4u + 1u] = v.y; a[m * 4u + 2u] = v.z; a[m * 4u + 3u] = v.w; }
       for (var n = 0u; n < TC / 4u; n++) { let v = tile_b[tb + d * SB + tx + n * SIDE]; b[n * 4u] = v.x; b[n * 4u + 1u] = v.y; b[n * 4u + 2u] = v.z; b[n * 4u + 3u] = v.w; }
       for (var m = 0u; m < TR; m++) {
-        for (var n = 0u; n < TC; n++) { c[m][n] += a[m] * b[n]; }
+        for (var n = 0u; n < TC; n++) { c[m][n] = mad(a[m], b[n], c[m][n]); }
       }
     }
     workgroupBarrier();
