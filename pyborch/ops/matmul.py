@@ -1,11 +1,14 @@
 """Matrix products: matmul and its relatives, linear, addmm and friends. See einsum.py for contractions by labels."""
 from __future__ import annotations
 
+from .. import devices
 from .. import shape as shapes
 from ..autograd import apply, autocasts
+from ..kernels import Operand
 from . import pointwise_plan
 from .gemm import Product, Result, Side, plan_product
 from .registry import FUNCTIONS, Op, S, T, function
+from .variants import by_matrices
 
 CPP_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int", "int16": "short",
              "int8": "signed char", "uint8": "unsigned char", "uint32": "unsigned int", "bool": "bool"}
@@ -88,13 +91,17 @@ def run_matmul(plan, a, b, bias, y, cols, b_batch_strides, b_col, b_step):
             batch, a_strides, b_strides, c_all = (), (), (), (0, c_all[-1])
             rows, row = (sizes[0], (sa[0], sc[0])) if sizes else (1, (0, 0))
     sizes, strides = shapes.collapse(batch, [a_strides, b_strides, c_all[:-2]])
-    left = _side(a, "a", sizes, strides[0], row[0], m.strides[-1])
-    right = _side(b, "b", sizes, strides[1], b_col, b_step)
+    size = Product(shapes.numel(sizes), rows, cols, (depth, 1, 1))
+    sides = (a, "a", sizes, strides[0], row[0], m.strides[-1]), (b, "b", sizes, strides[1], b_col, b_step)
+    if m.dtype.wgsl == "f16" and by_matrices(plan.device, size):
+        left, right = _by_eights(plan, *sides[0], rows, depth), _by_eights(plan, *sides[1], cols, depth)
+    else:
+        left, right = (_side(*side) for side in sides)
     swapped = cols < 16 and cols < rows
     result = _result(y, bias, sizes, strides[2], row[1], c_all[-1], swapped)
     if swapped:  # few columns: the transposed product keeps threads busy
-        left, right, rows, cols = _renamed(right, "a"), _renamed(left, "b"), cols, rows
-    plan_product(plan, Product(shapes.numel(sizes), rows, cols, (depth, 1, 1)), left, right, result)
+        left, right, size = _renamed(right, "a"), _renamed(left, "b"), Product(size.batches, cols, rows, size.steps)
+    plan_product(plan, size, left, right, result)
 
 
 def _batch_text(name, sizes, address):
@@ -115,13 +122,22 @@ def _side(operand, name, sizes, strides, row, step):
     fields = {f"{name}_offset": operand.meta.offset, f"{name}_row": row, f"{name}_step": step}
     fields.update(_batch_fields(name, sizes, strides))
     text = _batch_text(name, sizes, f"p.{name}_offset + row * p.{name}_row") + " return at;"
-    return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1, eights=_by_eights(operand, sizes, strides, row, step))
-
-
-def _by_eights(operand, sizes, strides, row, step):
-    """Whether a float16 operand can be read eight elements at a time."""
     others = [operand.meta.offset, *(s for n, s in zip(sizes, strides) if n > 1), max(row, step)]
-    return operand.meta.dtype.wgsl == "f16" and min(row, step) == 1 and all(n % 8 == 0 for n in others)
+    eights = operand.meta.dtype.wgsl == "f16" and min(row, step) == 1 and all(n % 8 == 0 for n in others)
+    return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1, eights=eights)
+
+
+def _by_eights(plan, operand, name, sizes, strides, row, step, rows, depth):
+    """A side whose elements can be read by eights: a copy with longer rows, where they cannot as they lie."""
+    side = _side(operand, name, sizes, strides, row, step)
+    if side.eights:
+        return side
+    dtype, shape = operand.meta.dtype, (*sizes, rows, depth)
+    whole = plan.temp((*sizes, rows, -(-depth // 8) * 8), dtype)
+    source, target = (Operand(devices.meta(shape, dtype, plan.device, s, offset), slot) for s, offset, slot in (
+        ((*strides, row, step), operand.meta.offset, operand.slot), (whole.meta.strides, 0, whole.slot)))
+    pointwise_plan.copy(plan, source, target)
+    return _side(whole, name, sizes, whole.meta.strides[:-2], whole.meta.strides[-2], 1)
 
 
 def _renamed(side, name):

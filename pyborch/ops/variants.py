@@ -119,7 +119,7 @@ def choose(device, size, a, b):
         return threads, _splits(threads.groups(size), 4, outer, steps, 256)
     if size.rows <= 2:
         return Threads(1), _splits(Threads(1).groups(size), 256, outer, steps, 64)
-    if takes_matrices(device, size, a, b):
+    if a.eights and b.eights and by_matrices(device, size):
         large = Matrices(4, 4, 2, 2, 32)
         found = large if large.groups(size) >= PROCESSORS else Matrices(2, 2, 2, 2, 32)
         return found, _splits(found.groups(size), PROCESSORS, outer, steps, 512)
@@ -127,10 +127,10 @@ def choose(device, size, a, b):
     return variant.fitting(device), splits
 
 
-def takes_matrices(device, size, a, b):
-    """Whether a product can and should be one of subgroup matrices."""
+def by_matrices(device, size):
+    """Whether a product of float16 should be one of subgroup matrices."""
     work = size.batches * size.rows * size.cols * size.steps[0]
-    return a.eights and b.eights and "f16" in device.matrices and min(size.rows, size.cols) > 16 and work >= MATRICES_FROM
+    return "f16" in device.matrices and min(size.rows, size.cols) > 16 and work >= MATRICES_FROM
 
 
 def _tiles(size, outer, steps, plain, a_fast, b_fast):

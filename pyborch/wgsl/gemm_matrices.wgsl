@@ -1,7 +1,7 @@
 // Matrix multiply of float16 by subgroup matrices of 16 x 16 x 16, sums in f32: WM x WN subgroups of 32 threads, SM x SN matrices of results each.
 // Prepended: as for gemm_tiles.wgsl, without a_load and b_load; const SM, SN, WM, WN, DEPTH. Both sides are bound as vec4<u32>, eight halves:
 // offsets and strides are multiples of 8 but for the adjacent dim's. A_FAST, B_FAST: that is the sum's (else the rows').
-// SUMS, MULTIPLY and STORE are made in ops/variants.py, since a loop over matrices need not stay in registers.
+// The words in capitals on lines of their own are made in ops/variants.py, since a loop over matrices need not stay in registers.
 // A line of a tile is what is adjacent; eight more halves a line keep neighbouring lines in different banks.
 // H200, TFLOP/s: products of 4096 270 with SM, SN, WM, WN, DEPTH = 4, 4, 2, 2, 32; 141 with 2, 2, 2, 2, 32 (gemm_tiles.wgsl: 39).
 // Grid: splits * batches * row tiles * column tiles, a group each. Limits: subgroups of 32; indices below 2^31.

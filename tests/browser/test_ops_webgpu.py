@@ -56,6 +56,11 @@ def test_tiled_products_equal_plain_ones():
     assert status == 0, text
 
 
+def test_products_of_float16_equal_those_of_float32():
+    status, text = run("run_matrices.py", name="firefox")  # which has float16
+    assert status == 0, text
+
+
 def test_reductions_of_hardware_adapters_equal_plain_ones():
     status, text = run("run_reductions.py")
     assert status == 0, text
