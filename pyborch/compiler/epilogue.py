@@ -25,15 +25,15 @@ class _Typed:
 
 class Epilogue(gemm.Result):
     """A Result whose put() goes on with a group's nodes; it stores what others need."""
-    __slots__ = ("body", "node", "extra_in", "extra_out")
+    __slots__ = ("whole", "body", "node", "extra_in", "extra_out")
 
     def __init__(self, result, body, node, element_wise):
         super().__init__(result.operand, dict(result.fields), result.row, result.col, result.bias, result.bias_row, result.bias_col)
-        self.body, self.node = body, node
-        own = dict(zip([a.value for a in node.reads], ("a", "b", "bias")))
+        self.whole, self.body, self.node = result, body, node
+        own = dict(zip([a.value for a in node.reads], ("a", "b", *(name for name, _ in result.inputs()))))
         if not element_wise:         # sides that are read elsewhere too are bound a second time, by elements
             again = {a.value for n in body.group.nodes if n is not node for a in n.reads}
-            own = {v: name for v, name in own.items() if name == "bias" or v not in again}
+            own = {v: name for v, name in own.items() if name not in ("a", "b") or v not in again}
         body.names.update(own)
         others = [v for v in body.values if v not in own]
         self.extra_in = [v for v in others if v not in body.written]
@@ -43,7 +43,7 @@ class Epilogue(gemm.Result):
         return self.body.label()
 
     def inputs(self):
-        return super().inputs() + [(self.body.names[v], _Named(self.body.graph.dtypes[v], v)) for v in self.extra_in]
+        return self.whole.inputs() + [(self.body.names[v], _Named(self.body.graph.dtypes[v], v)) for v in self.extra_in]
 
     def outputs(self):
         return [(self.body.names[v], _Named(self.body.graph.dtypes[v], v)) for v in self.extra_out]
@@ -54,7 +54,7 @@ class Epilogue(gemm.Result):
     def put(self, acc):
         body, scope, dtype = self.body, Scope("v"), self.operand.meta.dtype
         scope.lines.append("let i = u32(at - p.y_offset);")
-        scope.lines.append(f"let product = {self.value(acc)};")
+        scope.lines.append(f"let product = {self.whole.value()};")
         body.local[(self.node, 0)] = scope.let(dtype.wgsl, store_expression(dtype, Code(scope, dtype.compute, "product"))).text
         stores = [body.store(scope, node, k, a, "i") for node, k, a in body.escaping]
         self.fields.update(zip(body.fields(), body.words()))
@@ -71,7 +71,7 @@ def product(graph, group):
     plan.steps = []
     gemm.dispatch(plan, variant, 1, size, a, b, fused)
     step = plan.steps[0]
-    slot = {o.slot: access.value for o, access in zip((a.operand, b.operand, *([] if result.bias is None else [result.bias])), node.reads)}
-    count = 2 + (result.bias is not None)
+    own = [a.operand, b.operand, *(o for _, o in result.inputs())]
+    slot, count = {o.slot: access.value for o, access in zip(own, node.reads)}, len(own)
     values = [slot[s] for s in step.slots[:count]] + list(step.slots[count:])
     return kernels.Step(step.kernel, tuple(range(len(values))), step.words, step.groups), values, [v for v, _ in body.live]

@@ -43,7 +43,7 @@ def _grouped(u, groups):
     return u.transpose(1, 0, 2, 3).reshape(groups, c // groups, n * h * w)
 
 
-def _convolve_numpy(np, x, w, b, *, stride, padding, dilation, groups, size):
+def convolve_numpy(np, x, w, b, *, stride, padding, dilation, groups, size):
     x, w, b = upcast(np, x, w, b)
     patches = _patches(np, x, w.shape[2:], stride, padding, dilation, groups, size)
     y = np.matmul(w.reshape(groups, w.shape[0] // groups, -1), patches).reshape(w.shape[0], x.shape[0], *size).transpose(1, 0, 2, 3)
@@ -72,7 +72,7 @@ def _transposed_numpy(np, x, w, b, *, stride, padding, dilation, groups, size):
 
 
 # GPU: implicit matrix products
-def _into(plan, y, fill):
+def into(plan, y, fill):
     """Run ``fill`` with a row-major result."""
     if y.meta.contiguous:
         return fill(y)
@@ -82,7 +82,7 @@ def _into(plan, y, fill):
     return None
 
 
-def _image_result(y, bias, first, step, count):
+def image_result(y, bias, first, step, count, kind=Result, **more):
     """Rows are channels of a group, columns are images and, of each, ``count`` positions from ``first`` in ``step``."""
     fields, (_, channels, height, width) = {"y_offset": y.meta.offset}, y.meta.shape
     plane, positions = height * width, count[0] * count[1]
@@ -90,9 +90,9 @@ def _image_result(y, bias, first, step, count):
         f"col % {positions} / {count[1]} * {step[0] * width} + col % {count[1]} * {step[1]} + {first[0] * width + first[1]}")
     places = [f"return p.y_offset + (batch * i32(p.rows) + row) * {plane};", f"return col / {positions} * {channels * plane} + {inside};"]
     if bias is None:
-        return Result(y, fields, *places)
+        return kind(y, fields, *places, **more)
     fields.update({"c_offset": bias.meta.offset, "c_step": bias.meta.strides[0]})
-    return Result(y, fields, *places, bias, "return p.c_offset + (batch * i32(p.rows) + row) * p.c_step;")
+    return kind(y, fields, *places, bias, "return p.c_offset + (batch * i32(p.rows) + row) * p.c_step;", **more)
 
 
 def _fits(x, before, reach):
@@ -100,18 +100,18 @@ def _fits(x, before, reach):
     return max(before) <= 0 and reach[0] <= x.meta.shape[2] and reach[1] <= x.meta.shape[3]
 
 
-def _image_side(x, before, reach, row, step, fast=False):
-    """The side that reads windows of an image, with tests of its borders only where they are needed.
+def _image_side(x, before, reach, row, step, fast=False, outside=None):
+    """The side that reads windows of an image, with tests of its borders only where they are needed; ``outside`` is the word read beyond them.
 
     ``row`` (of H, W) gives WGSL that sets start, y and x; ``step`` (of H, W) that sets advance, dy and dx. ``before``: how far windows begin
     above and left of the image; ``reach``: where they end, counted from its first row and column.
     """
     h, w = x.meta.shape[2:]
-    row, step, fields = row(h, w), step(h, w), {"b_offset": x.meta.offset}
+    row, step, fields = row(h, w), step(h, w), {"b_offset": x.meta.offset, **({} if outside is None else {"b_outside": outside})}
     if _fits(x, before, reach):
         return Side(x, fields, row + " return start;", step + " return advance;", fast=fast)
     return Side(x, fields, row + " return vec3<i32>(start, y, x);", step + " return vec3<i32>(advance, dy, dx);",
-                f"u32(at.y) < {h}u && u32(at.z) < {w}u", fast=fast)
+                f"u32(at.y) < {h}u && u32(at.z) < {w}u", fast=fast, outside="0" if outside is None else "p.b_outside")
 
 
 def _reach(size, stride, kernel, dilation, padding):
@@ -120,7 +120,7 @@ def _reach(size, stride, kernel, dilation, padding):
 
 def _convolve_run(plan, x, w, b, y, **where):
     x, w = plan.contiguous(x), plan.contiguous(w)
-    _into(plan, y, lambda result: _plan_convolve(plan, x, w, b, result, **where))
+    into(plan, y, lambda result: plan_convolve(plan, x, w, image_result(result, b, (0, 0), (1, 1), where["size"]), **where))
 
 
 def _walk(plan, channels, rows, cols):
@@ -130,7 +130,9 @@ def _walk(plan, channels, rows, cols):
     return (channels, rows, cols), ("k0", "k1", "k2")
 
 
-def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size):
+def plan_convolve(plan, x, w, result, *, stride, padding, dilation, groups, size, outside=None):
+    """The product of a convolution of contiguous ``x`` and ``w``. ``outside``: their elements are words of four int8 channels each, and this one
+    lies around the image."""
     out, channels, kh, kw = w.meta.shape
     n, taps = x.meta.shape[0], channels * kh * kw
     steps, (c, i, j) = _walk(plan, channels, kh, kw)
@@ -145,14 +147,13 @@ def _plan_convolve(plan, x, w, b, y, *, stride, padding, dilation, groups, size)
     def step(h, wide):
         return (f"let dy = {i} * {dilation[0]}; let dx = {j} * {dilation[1]}; "
                 f"let advance = {c} * {h * wide} + {i} * {dilation[0] * wide} + dx;")
-    side = _image_side(x, padding, _reach(size, stride, (kh, kw), dilation, padding), row, step)
-    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], steps), a, side,
-                 _image_result(y, b, (0, 0), (1, 1), size))
+    side = _image_side(x, padding, _reach(size, stride, (kh, kw), dilation, padding), row, step, outside=outside)
+    plan_product(plan, Product(groups, out // groups, n * size[0] * size[1], steps, outside is not None), a, side, result)
 
 
 def _weights_run(plan, u, x, y, **where):
     u, x = plan.contiguous(u), plan.contiguous(x)
-    _into(plan, y, lambda result: _plan_weights(plan, u, x, result, **where))
+    into(plan, y, lambda result: _plan_weights(plan, u, x, result, **where))
 
 
 def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
@@ -177,7 +178,7 @@ def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
 
 def _transposed_run(plan, x, w, b, y, **where):
     x, w = plan.contiguous(x), plan.contiguous(w)
-    _into(plan, y, lambda result: _plan_transposed(plan, x, w, b, result, **where))
+    into(plan, y, lambda result: _plan_transposed(plan, x, w, b, result, **where))
 
 
 class _Phase:
@@ -222,7 +223,7 @@ def _phase(x, w, b, y, i, j, stride, groups, plan):
     def step(h, wide):
         return f"let dy = -{di} * {i.e}; let dx = -{dj} * {j.e}; let advance = {c} * {h * wide} - {di} * {i.e * wide} + dx;"
     side = _image_side(x, [p.before() for p in (i, j)], [p.reach() for p in (i, j)], row, step)
-    result = _image_result(y, b, (i.first, j.first), stride, (i.count, j.count))
+    result = image_result(y, b, (i.first, j.first), stride, (i.count, j.count))
     return Product(groups, out, x.meta.shape[0] * count, steps), a, side, result
 
 
@@ -254,7 +255,7 @@ def _weights_x(g, u, x, stride, padding, dilation, groups):
     return apply(TRANSPOSED, u, g, None, size=tuple(x.meta.shape[2:]), **_where(stride, padding, dilation, groups))
 
 
-CONVOLVE = Op("convolution", _convolve_shape, _convolve_run, _convolve_numpy,
+CONVOLVE = Op("convolution", _convolve_shape, _convolve_run, convolve_numpy,
               {"x": _convolve_x, "w": _convolve_w, "b": lambda g: g.sum((0, 2, 3))})
 TRANSPOSED = Op("convolution_transposed", _transposed_shape, _transposed_run, _transposed_numpy,
                 {"x": _transposed_x, "w": _transposed_w, "b": lambda g: g.sum((0, 2, 3))})

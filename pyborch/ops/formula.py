@@ -129,7 +129,8 @@ class CodeMath:
         texts = {n: (a.to(type).text if isinstance(a, Code) else literal(a, type)) for n, a in zip(op.args, args)}
         template = op.wgsl if isinstance(op.wgsl, str) else op.wgsl[type]
         text = re.sub(rf"\b({'|'.join(texts)})\b", lambda found: texts[found.group()], template)
-        return first.builder.let("bool" if op.kind in ("compare", "bool") else type, text.replace("T(", type + "("))
+        result = "bool" if op.kind in ("compare", "bool") else "i32" if op.kind == "word" else type
+        return first.builder.let(result, text.replace("T(", type + "("))
 
 
 class NumpyMath:

@@ -17,7 +17,8 @@ _built = kernels.Cache()
 MULTIPLY = {acc: f"""alias ELEMENT4 = vec4<ELEMENT>; alias ACC4 = vec4<ACC>;
 fn mad4(a: ELEMENT, b: ELEMENT4, c: ACC4) -> ACC4 {{ return {four}; }}
 fn mad(a: ELEMENT, b: ELEMENT, c: ACC) -> ACC {{ return {one}; }}""" for acc, four, one in (
-    ("f32", "fma(ACC4(a), b, c)", "c + a * b"), ("i32", "a * b + c", "c + a * b"))}
+    ("f32", "fma(ACC4(a), b, c)", "c + a * b"), ("i32", "a * b + c", "c + a * b"),
+    ("packed", "vec4<i32>(mad(a, b.x, c.x), mad(a, b.y, c.y), mad(a, b.z, c.z), mad(a, b.w, c.w))", "c + dot4I8Packed(a, b)"))}
 
 
 class Side:
@@ -26,11 +27,12 @@ class Side:
     ``row`` sees batch and row (all i32) and returns an address (i32), or with ``inside`` vec3<i32>(address, y, x); ``step`` sees k0, k1, k2
     and returns what is added to that; ``inside`` is the condition on ``at`` under which there is an element ("" where always).
     ``address`` replaces ``at.x`` in the read; ``fast``: neighbouring steps are neighbours in memory; ``eights``: eight elements of a line can
-    be read at once, since one dim is adjacent, and offset and other strides are multiples of 8.
+    be read at once, since one dim is adjacent, and offset and other strides are multiples of 8; ``outside`` is read where no element is.
     """
-    __slots__ = ("operand", "fields", "row", "step", "inside", "address", "fast", "eights")
+    __slots__ = ("operand", "fields", "row", "step", "inside", "address", "fast", "eights", "outside")
 
-    def __init__(self, operand, fields, row, step, inside="", address="", fast=False, eights=False):
+    def __init__(self, operand, fields, row, step, inside="", address="", fast=False, eights=False, outside="0"):
+        self.outside = outside
         self.operand, self.fields, self.row, self.step, self.inside, self.fast, self.eights = operand, fields, row, step, inside, fast, eights
         self.address = address or ("at.x" if inside else "at")
 
@@ -42,11 +44,11 @@ class Side:
             f"fn {name}_row(ubatch: u32, urow: u32) -> {t} {{ let batch = i32(ubatch); let row = i32(urow); {self.row} }}",
             f"fn {name}_step(u0: u32, u1: u32, u2: u32) -> {t} {{ let k0 = i32(u0); let k1 = i32(u1); let k2 = i32(u2); {self.step} }}"])
 
-    def text(self, name, acc):
+    def text(self, name):
         """WGSL of where elements are and what they are."""
-        element = f"{acc}({name}[u32({self.address})])"
-        load = f"if ({self.inside}) {{ return {element}; }} return {acc}(0);" if self.inside else f"return {element};"
-        return f"{self.places(name)}\nfn {name}_load(at: {name.upper()}_AT) -> {acc} {{ {load} }}"
+        element = f"ELEMENT({name}[u32({self.address})])"
+        load = f"if ({self.inside}) {{ return {element}; }} return ELEMENT({self.outside});" if self.inside else f"return {element};"
+        return f"{self.places(name)}\nfn {name}_load(at: {name.upper()}_AT) -> ELEMENT {{ {load} }}"
 
 
 class Result:
@@ -83,32 +85,44 @@ class Result:
     def put(self, acc):
         """The statements of put()."""
         dtype = self.operand.meta.dtype
-        return f"let v = {self.value(acc)}; y[u32(at)] = {store_expression(dtype, Code(None, dtype.compute, 'v'))};"
+        return f"let v = {self.value()}; y[u32(at)] = {store_expression(dtype, Code(None, dtype.compute, 'v'))};"
 
-    def value(self, acc):
+    def value(self):
         """The expression of an element with its bias."""
-        return f"value + {acc}(bias[u32(bias_at)])" if self.bias is not None else "value"
+        return f"{self.scaled()} + {self.added()}" if self.bias is not None else self.scaled()
+
+    def scaled(self):
+        """The expression of an element without its bias."""
+        return "value"
+
+    def added(self):
+        """The expression of an element's bias."""
+        return f"{self.operand.meta.dtype.compute}(bias[u32(bias_at)])"
 
 
 class Partial(Result):
     """Partial sums of a result: ``operand`` has a leading dim, the part of the sum. The first part has the bias."""
-    __slots__ = ()
+    __slots__ = ("whole",)
 
     def __init__(self, whole, operand):
+        self.whole = whole
         fields = {**whole.fields, "y_offset": 0, "y_count": whole.operand.meta.numel}
         super().__init__(operand, fields, whole.row, whole.col, whole.bias, whole.bias_row, whole.bias_col)
 
+    def inputs(self):
+        return self.whole.inputs()
+
     def put(self, acc):
-        bias = f"; if (split == 0u) {{ v += {acc}(bias[u32(bias_at)]); }}" if self.bias is not None else ";"
-        return f"var v = value{bias} y[u32(at + i32(split) * p.y_count)] = v;"
+        bias = f" if (split == 0u) {{ v += {self.added()}; }}" if self.bias is not None else ""
+        return f"var v = {self.whole.scaled()};{bias} y[u32(at + i32(split) * p.y_count)] = v;"
 
 
 class Product:
-    """The sizes of a product: ``steps`` is (k0, k1, k2)."""
-    __slots__ = ("batches", "rows", "cols", "steps")
+    """The sizes of a product: ``steps`` is (k0, k1, k2). ``packed``: a step's elements are words of four int8, whose products are added."""
+    __slots__ = ("batches", "rows", "cols", "steps", "packed")
 
-    def __init__(self, batches, rows, cols, steps):
-        self.batches, self.rows, self.cols, self.steps = batches, rows, cols, steps
+    def __init__(self, batches, rows, cols, steps, packed=False):
+        self.batches, self.rows, self.cols, self.steps, self.packed = batches, rows, cols, steps, packed
 
 
 def plan_product(plan, size, a, b, result) -> None:
@@ -142,20 +156,22 @@ def dispatch(plan, variant, splits, size, a, b, result) -> None:
     chunk = -(-max(1, -(-outer // splits)) // variant.step) * variant.step
     words = [size.batches, size.rows, size.cols, outer, chunk, splits, *a.fields.values(), *b.fields.values()]
     buffers = [a.operand, b.operand, *(o for _, o in (*result.inputs(), *result.outputs()))]
-    kernel = _kernel(variant, size, a, b, result, result.operand.meta.dtype.compute)
+    kernel = _kernel(variant, size, a, b, result)
     plan.dispatch(kernel, buffers, words + [*result.fields.values()], splits * variant.groups(size))
 
 
-def _kernel(variant, size, a, b, result, acc):
+def _kernel(variant, size, a, b, result):
     sides = (("a", a), ("b", b))
-    parts = [side.text(n, acc) if variant.element_wise else side.places(n) for n, side in sides] + [result.text(acc)]
+    acc = "i32" if size.packed else result.operand.meta.dtype.compute
+    parts = [side.text(n) if variant.element_wise else side.places(n) for n, side in sides] + [result.text(acc)]
     consts = {"K1": size.steps[1], "K2": size.steps[2], **variant.consts(a, b)}
     stored = [("read", n, side.operand.meta.dtype.wgsl if variant.element_wise else "vec4<u32>") for n, side in sides]
     stored += [("read", n, o.meta.dtype.wgsl) for n, o in result.inputs()] + [("read_write", n, o.meta.dtype.wgsl) for n, o in result.outputs()]
     bindings = [f"@group(0) @binding({i}) var<storage, {access}> {n}: array<{t}>;" for i, (access, n, t) in enumerate(stored)]
     fields = ", ".join(f if ":" in f else f"{f}: i32" for f in (*a.fields, *b.fields, *result.fields))
     halves = variant.head or any(t == "f16" for *_, t in stored)
-    text = "\n".join(["enable f16;" if halves else "", variant.head, f"alias ELEMENT = {acc};", f"alias ACC = {acc};", MULTIPLY[acc],
+    text = "\n".join(["enable f16;" if halves else "", variant.head, f"alias ELEMENT = {'u32' if size.packed else acc};", f"alias ACC = {acc};",
+                      MULTIPLY["packed" if size.packed else acc],
                       *(f"const {n} = {kernels.wgsl_literal(v)};" for n, v in consts.items()),
                       f"struct Params {{ batches: u32, rows: u32, cols: u32, outer: u32, chunk: u32, splits: u32, {fields} }}",
                       *bindings, kernels.source("prelude"), *parts, variant.filled(kernels.source(variant.file), result, a, b)])

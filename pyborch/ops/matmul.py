@@ -96,7 +96,7 @@ def run_matmul(plan, a, b, bias, y, cols, b_batch_strides, b_col, b_step):
     if m.dtype.wgsl == "f16" and by_matrices(plan.device, size):
         left, right = _by_eights(plan, *sides[0], rows, depth), _by_eights(plan, *sides[1], cols, depth)
     else:
-        left, right = (_side(*side) for side in sides)
+        left, right = (matrix_side(*side) for side in sides)
     swapped = cols < 16 and cols < rows
     result = _result(y, bias, sizes, strides[2], row[1], c_all[-1], swapped)
     if swapped:  # few columns: the transposed product keeps threads busy
@@ -118,7 +118,7 @@ def _batch_fields(name, sizes, strides):
     return found
 
 
-def _side(operand, name, sizes, strides, row, step):
+def matrix_side(operand, name, sizes, strides, row, step):
     fields = {f"{name}_offset": operand.meta.offset, f"{name}_row": row, f"{name}_step": step}
     fields.update(_batch_fields(name, sizes, strides))
     text = _batch_text(name, sizes, f"p.{name}_offset + row * p.{name}_row") + " return at;"
@@ -129,7 +129,7 @@ def _side(operand, name, sizes, strides, row, step):
 
 def _by_eights(plan, operand, name, sizes, strides, row, step, rows, depth):
     """A side whose elements can be read by eights: a copy with longer rows, where they cannot as they lie."""
-    side = _side(operand, name, sizes, strides, row, step)
+    side = matrix_side(operand, name, sizes, strides, row, step)
     if side.eights:
         return side
     dtype, shape = operand.meta.dtype, (*sizes, rows, depth)
@@ -137,7 +137,7 @@ def _by_eights(plan, operand, name, sizes, strides, row, step, rows, depth):
     source, target = (Operand(devices.meta(shape, dtype, plan.device, s, offset), slot) for s, offset, slot in (
         ((*strides, row, step), operand.meta.offset, operand.slot), (whole.meta.strides, 0, whole.slot)))
     pointwise_plan.copy(plan, source, target)
-    return _side(whole, name, sizes, whole.meta.strides[:-2], whole.meta.strides[-2], 1)
+    return matrix_side(whole, name, sizes, whole.meta.strides[:-2], whole.meta.strides[-2], 1)
 
 
 def _renamed(side, name):

@@ -155,7 +155,7 @@ class Pointwise(Op):
             return [params["dtype"]]
         if self.kind in ("compare", "bool"):
             return [dtypes.bool_]
-        return [self.common(metas, numbers)]
+        return [dtypes.int32 if self.kind == "word" else self.common(metas, numbers)]
 
     def common(self, metas, numbers):
         """The dtype the computation is in, by promotion."""
@@ -184,7 +184,7 @@ class Pointwise(Op):
 
     def compute_type(self, *types):
         """The type that a primitive's arguments are converted to inside a formula."""
-        if self.kind == "float":
+        if self.kind in ("float", "word"):
             return "f32"
         if self.kind == "bool":
             return "bool"
@@ -274,7 +274,7 @@ def pointwise(name, formula=None, *, wgsl=None, numpy=None, kind="arith", args=N
               inplace=True, fixed=(), public=None, doc="", check=None):
     """Register an elementwise op and its public function (and ``name_`` in place on Tensor).
 
-    ``kind``: arith (promotes), float (integers become the default float), compare (result bool), bool (logical), cast.
+    ``kind``: arith (promotes), float (integers become the default float), compare (result bool), bool (logical), cast, word (result int32).
     ``fixed`` gives operands a WGSL type of their own, as ``{"condition": "bool"}``. ``public`` replaces the generated function.
     ``check(dtype names, number type names)`` may raise for combinations that PyTorch refuses.
     """

@@ -1,0 +1,106 @@
+"""Products of int8, four to a word (int32), added up exactly and scaled to float32. See ao/quantization.py for what makes use of them."""
+from __future__ import annotations
+
+from ..autograd import apply
+from . import conv
+from .gemm import Product, Result, plan_product
+from .matmul import matrix_side
+from .registry import FUNCTIONS, OPS, Op, pointwise
+
+LOW, HIGH = -128.0, 127.0
+
+
+# floats to words
+def _word(np, a, b, c, d):
+    parts = [np.asarray(x, np.int64) & 255 for x in (a, b, c, d)]
+    return sum(part << 8 * i for i, part in enumerate(parts)).astype(np.uint32).view(np.int32)
+
+
+def _int8(m, x, inverse, zero):
+    return m.minimum(m.maximum(m._round(x * inverse) + zero, LOW), HIGH)
+
+
+pointwise("_word", wgsl="bitcast<i32>(pack4xI8(vec4<i32>(i32(a), i32(b), i32(c), i32(d))))", numpy=_word, kind="word", args="abcd", to="", inplace=False)
+pointwise("_quantize", lambda m, a, b, c, d, inverse, zero: m._word(*(_int8(m, x, inverse, zero) for x in (a, b, c, d))), kind="word", to="", inplace=False)
+
+
+def packed(x, inverse, zero, dim):
+    """``round(x * inverse) + zero`` within int8, four neighbours along ``dim`` to a word: ``dim`` becomes a quarter as long, rounded up.
+
+    ``inverse`` and ``zero`` are numbers or tensors that broadcast. What fills the last word is zero in int8, or ``zero``.
+    """
+    x = x.movedim(dim, -1) if dim not in (-1, x.dim() - 1) else x
+    missing = -x.shape[-1] % 4
+    if missing:
+        x = FUNCTIONS["F"]["pad"](x, (0, missing))
+    words = apply(OPS["_quantize"], *[x[..., i::4] for i in range(4)], inverse, zero)
+    return words if dim in (-1, x.dim() - 1) else words.movedim(-1, dim)
+
+
+def repeated(zero) -> int:
+    """The word of four times one int8."""
+    word = int(zero) & 255
+    return word * 0x01010101 - (1 << 32 if word > 127 else 0)
+
+
+def _bytes(np, words, axis):
+    """int64 of the four int8 in each word, along ``axis``."""
+    words = np.moveaxis(words, axis, -1)
+    found = np.ascontiguousarray(words).astype(np.int32).view(np.int8).astype(np.int64)
+    return np.moveaxis(found, -1, axis)
+
+
+class Scaled(Result):
+    """A result whose integer is multiplied by a number of ``scale``, which lies as the bias does."""
+    __slots__ = ("scale",)
+
+    def __init__(self, *args, scale):
+        super().__init__(*args)
+        self.scale = scale
+
+    def inputs(self):
+        return [*super().inputs(), ("scale", self.scale)]
+
+    def scaled(self):
+        return "f32(value) * scale[u32(bias_at)]"
+
+
+# the two primitives: x and w in words; scale and bias float32, one for each output channel
+def _convolve_shape(x, w, scale, bias, *, stride, padding, dilation, groups, size, zero):
+    return (x.shape[0], w.shape[0], *size), scale.dtype
+
+
+def _convolve_numpy(np, x, w, scale, bias, *, stride, padding, dilation, groups, size, zero):
+    x, w = _bytes(np, x, 1), _bytes(np, w, 1)
+    y = conv.convolve_numpy(np, x - zero, w, None, stride=stride, padding=padding, dilation=dilation, groups=groups, size=size)
+    y = y + zero * w.sum((1, 2, 3))[:, None, None]
+    return y.astype(np.float32) * scale[:, None, None] + bias[:, None, None]
+
+
+def _convolve_run(plan, x, w, scale, bias, y, *, zero, size, **where):
+    x, w, scale, bias = (plan.contiguous(t, True) for t in (x, w, scale, bias))
+    conv.into(plan, y, lambda result: conv.plan_convolve(
+        plan, x, w, conv.image_result(result, bias, (0, 0), (1, 1), size, Scaled, scale=scale), size=size, outside=repeated(zero), **where))
+
+
+def _linear_shape(x, w, scale, bias):
+    return (*x.shape[:-1], w.shape[0]), scale.dtype
+
+
+def _linear_numpy(np, x, w, scale, bias):
+    return (_bytes(np, x, -1) @ _bytes(np, w, -1).T).astype(np.float32) * scale + bias
+
+
+def _linear_run(plan, x, w, scale, bias, y):
+    x, w, scale, bias = (plan.contiguous(t, True) for t in (x, w, scale, bias))
+    rows, depth = x.meta.numel // max(1, x.meta.shape[-1]), x.meta.shape[-1]
+    sides = [matrix_side(t, name, (), (), depth, 1) for t, name in ((x, "a"), (w, "b"))]
+
+    def fill(result):
+        plan_product(plan, Product(1, rows, w.meta.shape[0], (depth, 1, 1), True), *sides, Scaled(
+            result, {"y_offset": result.meta.offset}, "return p.y_offset + row * i32(p.cols);", "return col;", bias, "return 0;", "return col;", scale=scale))
+    conv.into(plan, y, fill)
+
+
+CONVOLVE = Op("convolution_int8", _convolve_shape, _convolve_run, _convolve_numpy)
+LINEAR = Op("linear_int8", _linear_shape, _linear_run, _linear_numpy)

@@ -1,0 +1,64 @@
+"""int8 layers on WebGPU: the numbers of the cpu device, with the kernels of software adapters and of hardware adapters, eager and compiled."""
+import sys
+
+import pyborch as torch
+import pyborch.devices
+from pyborch import nn
+from pyborch.ao import quantization
+from pyborch.nn import functional as F
+
+torch.manual_seed(3)
+problems, count = [], 0
+LAYERS = [(nn.Conv2d(3, 5, 3, padding=1), (2, 3, 7, 8)), (nn.Conv2d(8, 6, (3, 2), stride=2, padding=(2, 1), dilation=2), (2, 8, 9, 9)),
+          (nn.Conv2d(16, 8, 3, groups=2, bias=False), (1, 16, 6, 5)), (nn.Conv2d(32, 40, 3, padding=1), (3, 32, 11, 11)), (nn.Linear(10, 7), (3, 4, 10)),
+          (nn.Linear(300, 70), (33, 300)), (nn.Linear(2000, 9, bias=False), (5, 2000))]
+
+
+class Net(nn.Module):
+    """A convolution between others, with a shortcut."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.second, self.fc = nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.Conv2d(8, 8, 3, padding=1), nn.Linear(8, 4)
+
+    def forward(self, x):
+        y = F.relu(self.norm(self.first(x)))
+        return self.fc(F.relu(self.second(y) + y).mean((2, 3)))
+
+
+def compare(name, found, wanted, bound=1e-5):
+    global count
+    count += wanted.numel()
+    worst = ((found.cpu() - wanted).abs() / (1 + wanted.abs())).max().item()
+    if not worst < bound:
+        problems.append(f"{name}: {worst}")
+
+
+def converted(model, x):
+    prepared = quantization.prepare(model.eval())
+    with torch.no_grad():
+        prepared(x)
+        return quantization.convert(prepared)
+
+
+torch.set_default_device("webgpu")
+device = pyborch.devices.backend()
+torch.set_default_device("cpu")
+with torch.no_grad():
+    for software in (True, False):
+        device.software = software
+        torch.autograd.forget_plans()
+        for layer, shape in LAYERS:
+            x = torch.randn(*[n for n in shape])
+            made = converted(layer, x)
+            wanted = made(x)
+            compare(f"{layer}", made.to("webgpu")(x.to("webgpu")), wanted)
+        x = torch.randn(3, 1, 12, 12)
+        net = converted(Net(), x)
+        wanted = net(x)
+        step, y = torch.compile(net.to("webgpu")), x.to("webgpu")
+        for _ in range(3):
+            compare("compiled", step(y), wanted, 1e-4)
+print(f"on {device.name}: {count} numbers")
+print(*problems, sep="\n")
+sys.exit(1 if problems else 0)

@@ -1,0 +1,95 @@
+"""int8 layers: the arithmetic they promise, and what they refuse."""
+import copy
+
+import pytest
+
+import pyborch as torch
+from pyborch import nn
+from pyborch.ao import quantization
+from pyborch.nn import functional as F
+from pyborch.ops import quantized
+
+
+def int8(x, scale, zero):
+    """What int8 keeps of x."""
+    return (torch.clamp(torch.round(x * (1 / scale)) + zero, -128, 127) - zero) * scale
+
+
+def by_channel(weight):
+    scale = weight.abs().flatten(1).amax(1).reshape(-1, *[1] * (weight.dim() - 1)) / 127
+    return torch.round(weight / scale) * scale
+
+
+LAYERS = [(nn.Conv2d(3, 5, 3, padding=1), (2, 3, 7, 8)), (nn.Conv2d(8, 6, (3, 2), stride=2, padding=(2, 1), dilation=2), (2, 8, 9, 9)),
+          (nn.Conv2d(16, 8, 3, groups=2, bias=False), (1, 16, 6, 5)), (nn.Conv2d(6, 4, 1), (6, 5, 5)), (nn.Linear(10, 7), (3, 4, 10)),
+          (nn.Linear(5, 3, bias=False), (5,))]
+
+
+def calibrated(layer, x):
+    prepared = quantization.prepare(layer)
+    prepared(x)
+    return quantization.convert(prepared)
+
+
+@pytest.mark.parametrize("layer, shape", LAYERS, ids=[str(layer) for layer, _ in LAYERS])
+def test_a_layer_is_the_float_layer_of_rounded_numbers(layer, shape):
+    torch.manual_seed(1)
+    x = torch.randn(*shape) + 0.7
+    made = calibrated(layer, x)
+    expected = copy.deepcopy(layer)
+    with torch.no_grad():
+        expected.weight.copy_(by_channel(layer.weight))
+        wanted = expected(int8(x, made.input_scale, made.zero_point))
+        found = made(x)
+        exact = layer(x)
+    assert found.shape == wanted.shape and found.dtype is torch.float32
+    assert (found - wanted).abs().max().item() < 2e-5
+    assert (found - exact).abs().max().item() < 0.03 * exact.abs().max().item()
+
+
+def test_ranges_hold_zero_and_scales_are_pytorchs():
+    observer = quantization.MinMaxObserver()
+    for low, high, scale, zero in ((-1.0, 3.0, 4 / 255, -64), (0.5, 2.0, 2 / 255, -128), (-3.0, -1.0, 3 / 255, 127), (0.0, 0.0, quantization.SMALLEST, -128)):
+        observer.reset_min_max_vals()
+        observer(torch.tensor([low, high]))
+        assert observer.calculate_qparams() == (pytest.approx(scale), zero)
+
+
+def test_words_hold_four_int8():
+    x = torch.tensor([[-200.0, -1.0, 0.5, 1.5, 300.0]])
+    assert quantized.packed(x, 1.0, 0.0, 1).tolist() == [[int.from_bytes(bytes([128, 255, 0, 2]), "little"), 127]]
+    assert quantized.packed(x.t(), 1.0, 3.0, 0).shape == (2, 1)
+    assert quantized.repeated(-128) == -2139062144 and quantized.repeated(5) == 0x05050505
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.fc(F.adaptive_avg_pool2d(self.body(x), 1).flatten(1))
+
+
+def test_a_model_is_converted_where_it_can_be():
+    torch.manual_seed(2)
+    model, x = Small().eval(), torch.randn(4, 1, 9, 9)
+    made = calibrated(model, x)
+    assert isinstance(made.body[0], quantization.Int8Conv2d) and isinstance(made.fc, quantization.Int8Linear) and type(model.fc) is nn.Linear
+    assert (made(x) - model(x)).abs().max().item() < 0.05
+    again = calibrated(Small().eval(), x)
+    again.load_state_dict(made.state_dict())
+    assert again(x).tolist() == made(x).tolist()
+    assert "zero_point=" in repr(made)
+
+
+def test_what_cannot_be_done_is_said():
+    with pytest.raises(ValueError, match="no Conv2d or Linear"):
+        quantization.prepare(nn.Sequential(nn.ReLU()))
+    with pytest.raises(RuntimeError, match="no data has gone through this layer"):
+        quantization.convert(quantization.prepare(nn.Linear(2, 2)))
+    with pytest.raises(RuntimeError, match="expected 5 features in the last dim, got input of shape .1, 4."):
+        calibrated(nn.Linear(5, 2), torch.randn(1, 5))(torch.randn(1, 4))
+    with pytest.raises(RuntimeError, match="to have 9 channels, but got 30"):
+        calibrated(nn.Conv2d(9, 2, 1), torch.randn(1, 9, 2, 2))(torch.randn(1, 30, 2, 2))
