@@ -81,6 +81,11 @@ def cases(torch, small):
         yield f"matmul {size}", torch.matmul, (a, b), None, 2 * size ** 3
         yield f"matmul {size} a b^T", lambda a, b: a @ b.t(), (a, b), None, 2 * size ** 3
         yield f"matmul {size} a^T b", lambda a, b: a.t() @ b, (a, b), None, 2 * size ** 3
+    if torch.devices.backend().has_f16:
+        for size in (64,) if small else (1024, 2048, 4096):
+            a, b = torch.randn(size, size).half(), torch.randn(size, size).half()
+            yield f"matmul {size} float16", torch.matmul, (a, b), None, 2 * size ** 3
+            yield f"matmul {size} a b^T float16", lambda a, b: a @ b.t(), (a, b), None, 2 * size ** 3
     for images, channels, size in ((1, 8, 8),) if small else ((16, 64, 56), (16, 256, 14), (16, 512, 7)):
         x, w = torch.randn(images, channels, size, size), torch.randn(channels, channels, 3, 3)
         g = torch.randn(images, channels, size, size)

@@ -29,12 +29,12 @@ def packed(x, inverse, zero, dim):
 
     ``inverse`` and ``zero`` are numbers or tensors that broadcast. What fills the last word is zero in int8, or ``zero``.
     """
-    x = x.movedim(dim, -1) if dim not in (-1, x.dim() - 1) else x
-    missing = -x.shape[-1] % 4
+    dim %= x.dim()
+    missing = -x.shape[dim] % 4
     if missing:
-        x = FUNCTIONS["F"]["pad"](x, (0, missing))
-    words = apply(OPS["_quantize"], *[x[..., i::4] for i in range(4)], inverse, zero)
-    return words if dim in (-1, x.dim() - 1) else words.movedim(-1, dim)
+        x = FUNCTIONS["F"]["pad"](x, (0, 0) * (x.dim() - 1 - dim) + (0, missing))
+    before = (slice(None),) * dim
+    return apply(OPS["_quantize"], *[x[(*before, slice(i, None, 4))] for i in range(4)], inverse, zero)
 
 
 def repeated(zero) -> int:
