@@ -19,7 +19,8 @@ def plan_fill(plan, y, value) -> None:
         first = len(plan.steps)
         plan.dispatch(kernels.load("fill", types={"T": m.dtype.wgsl, "V": kind}), [y], [m.numel, m.offset, value], -(-m.numel // 256))
         if value.index == 0:
-            plan.part("pointwise", first, [], [y], (plan, FILL, (kind,), {}))
+            own = kernels.Plan(FILL, (), (m,), (), ("value",), {})   # the op at hand may read tensors, this part of it does not
+            plan.part("pointwise", first, [], [y], (own, FILL, (kind,), {}))
 
 
 def _full_run(plan, y, *, shape, dtype, device):

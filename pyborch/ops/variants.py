@@ -96,15 +96,19 @@ class Matrices(namedtuple("Matrices", "rows cols down across depth")):
 
     def filled(self, text, result, a, b):
         cells = [(i, j) for i in range(self.rows) for j in range(self.cols)]
-        multiply = [*(f"let a{i} = a_part(d, own_row + {16 * i}u);" for i in range(self.rows)),
-                    *(f"let b{j} = b_part(d, own_col + {16 * j}u);" for j in range(self.cols)),
-                    *(f"c{i}_{j} = subgroupMatrixMultiplyAccumulate(a{i}, b{j}, c{i}_{j});" for i, j in cells)]
+        multiply = _lines(self.depth // 16, lambda d: self._multiplied(16 * d, cells))
         words = {"A_MAJOR": "row_major" if a.fast else "col_major", "B_MAJOR": "col_major" if b.fast else "row_major",
                  "SUMS": _lines(len(cells), lambda n: f"var c{cells[n][0]}_{cells[n][1]}: subgroup_matrix_result<f32, 16, 16>;"),
-                 "MULTIPLY": _lines(len(multiply), lambda n: multiply[n]), "STORE\n}": _lines(self.rows, self._store) + "\n}"}
+                 "MULTIPLY": multiply, "STORE\n}": _lines(self.rows, self._store) + "\n}"}
         for word, made in words.items():
             text = text.replace(word, made)
         return text
+
+    def _multiplied(self, d, cells):
+        lines = [*(f"let a{i} = a_part({d}u, own_row + {16 * i}u);" for i in range(self.rows)),
+                 *(f"let b{j} = b_part({d}u, own_col + {16 * j}u);" for j in range(self.cols)),
+                 *(f"c{i}_{j} = subgroupMatrixMultiplyAccumulate(a{i}, b{j}, c{i}_{j});" for i, j in cells)]
+        return "{ " + " ".join(lines) + " }"
 
     def _store(self, i):
         parts = _lines(self.cols, lambda j: f"subgroupMatrixStore<row_major>(floats, subgroup * (256u * SN) + {16 * j}u, c{i}_{j}, 16u * SN);")

@@ -18,11 +18,13 @@ const NA = BR * DEPTH / (8u * THREADS);
 const NB = BC * DEPTH / (8u * THREADS);
 var<workgroup> tile: buffer<2u * HALVES>;
 // The first n of eight halves, the others zero.
-fn head(v: vec4<u32>, n: i32) -> vec4<u32> {
-  if (n >= 8) { return v; }
-  let left = vec4<i32>(n) - vec4<i32>(0, 2, 4, 6);
+fn head(v: vec4<u32>, n: u32) -> vec4<u32> {
+  let left = vec4<i32>(i32(min(n, 8u))) - vec4<i32>(0, 2, 4, 6);
   return select(select(vec4<u32>(), v & vec4<u32>(0xffffu), left == vec4<i32>(1)), v, left > vec4<i32>(1));
 }
+// Where along the sum a thread's n-th vector of a tile lies.
+fn a_place(k: u32, n: u32, lid: u32) -> u32 { let i = lid + n * THREADS; return k + select(i / (LINE_A / 8u), i % (LINE_A / 8u) * 8u, A_FAST); }
+fn b_place(k: u32, n: u32, lid: u32) -> u32 { let i = lid + n * THREADS; return k + select(i / (LINE_B / 8u), i % (LINE_B / 8u) * 8u, B_FAST); }
 fn a_part(d: u32, row: u32) -> subgroup_matrix_left<f16, 16, 16> {
   let halves = bufferView<array<f16, HALVES>>(&tile, 0u);
   return subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, A_MAJOR>(halves, select(d * PITCH_A + row, row * PITCH_A + d, A_FAST), PITCH_A);
@@ -81,24 +83,23 @@ fn store_rows(first_row: u32, first_col: u32, batch: u32, split: u32, lid: u32) 
       for (var n = 0u; n < NB; n++) { let i = lid + n * THREADS; vectors[START_B / 8u + i / (LINE_B / 8u) * (PITCH_B / 8u) + i % (LINE_B / 8u)] = next_b[n]; }
       workgroupBarrier();
     }
-    for (var n = 0u; n < NA; n++) {
-      let i = lid + n * THREADS;
-      let q = k + select(i / (LINE_A / 8u), i % (LINE_A / 8u) * 8u, A_FAST);
-      let count = select(select(0, 8, q < end), i32(end) - i32(q), A_FAST);
-      next_a[n] = vec4<u32>();
-      if (count > 0) { next_a[n] = head(a[u32(at_a[n] + a_step(q, 0u, 0u)) / 8u], count); }
-    }
-    for (var n = 0u; n < NB; n++) {
-      let i = lid + n * THREADS;
-      let q = k + select(i / (LINE_B / 8u), i % (LINE_B / 8u) * 8u, B_FAST);
-      let count = select(select(0, 8, q < end), i32(end) - i32(q), B_FAST);
-      next_b[n] = vec4<u32>();
-      if (count > 0) { next_b[n] = head(b[u32(at_b[n] + b_step(q, 0u, 0u)) / 8u], count); }
+    if (k + DEPTH <= end) {  // without conditions the loads are under way together
+      for (var n = 0u; n < NA; n++) { next_a[n] = a[u32(at_a[n] + a_step(a_place(k, n, lid), 0u, 0u)) / 8u]; }
+      for (var n = 0u; n < NB; n++) { next_b[n] = b[u32(at_b[n] + b_step(b_place(k, n, lid), 0u, 0u)) / 8u]; }
+    } else {
+      for (var n = 0u; n < NA; n++) {
+        let q = a_place(k, n, lid);
+        next_a[n] = vec4<u32>();
+        if (q < end) { next_a[n] = head(a[u32(at_a[n] + a_step(q, 0u, 0u)) / 8u], select(8u, end - q, A_FAST)); }
+      }
+      for (var n = 0u; n < NB; n++) {
+        let q = b_place(k, n, lid);
+        next_b[n] = vec4<u32>();
+        if (q < end) { next_b[n] = head(b[u32(at_b[n] + b_step(q, 0u, 0u)) / 8u], select(8u, end - q, B_FAST)); }
+      }
     }
     if (k == start) { continue; }
-    for (var d = 0u; d < DEPTH; d += 16u) {
-      MULTIPLY
-    }
+    MULTIPLY
     workgroupBarrier();
   }
   STORE

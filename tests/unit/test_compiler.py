@@ -263,6 +263,11 @@ def test_a_size_of_its_own_for_every_call_is_not_recorded(device):
     assert counts == [3, 1]
 
 
+def test_large_tensors_are_padded_by_fours(device):
+    compiled(lambda x: torch.nn.functional.pad(x, (4, 4)), torch.ones(1024, 512))
+    assert [step.kernel.label for step, _, _ in device.work] == ["_fill", "clone"]
+
+
 def test_large_chains_go_by_fours_where_all_results_can(device):
     large = torch.ones(1024, 512)
     for function, by_fours in ((lambda x: torch.relu(x * 2 + 1), True), (lambda x: x + large[0], True), (lambda x: x.t() + 1, False),
