@@ -23,7 +23,7 @@ class Arena:
 class Planned(devices.Backend):
     """``work`` is what the last program would run."""
     type, name, software, has_f16 = "webgpu", "planned", False, True
-    matrices = frozenset({"f16", "i8"})
+    matrices = frozenset({"f16"})
     limits = {"maxStorageBuffersPerShaderStage": 10, "maxComputeInvocationsPerWorkgroup": 256, "maxComputeWorkgroupSizeX": 256,
               "maxComputeWorkgroupStorageSize": 32768, "maxStorageBufferBindingSize": 1 << 30}
 

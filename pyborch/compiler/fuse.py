@@ -1,6 +1,7 @@
 """Which nodes become one kernel. A group is nodes that walk one space: elements, or rows with reductions, or a product's results."""
 from __future__ import annotations
 
+from ..ops.variants import Tiles
 from .space import Rows, terms_of
 
 SHORT = 128          # reductions up to this length may be loops inside a thread
@@ -201,6 +202,8 @@ class Fuser:
         if node.kind == "pointwise":
             if numel == group.numel:
                 return [("full", None)]
+            if group.kind == "product" and self._makes_words(group, node):
+                return [("words", None)]
             return [("row", None)] if group.kind == "rows" and numel == group.rows.outputs else []
         rows = self._rows(node)
         if rows is None or group.kind == "product":
@@ -215,9 +218,22 @@ class Fuser:
             found.append(("short", None))
         return found
 
+    @staticmethod
+    def _makes_words(group, node):
+        """Whether each result is a word of four neighbouring channels of one value that a convolution's group makes."""
+        variant, size, _, _, result = group.nodes[0].detail
+        if node.detail[1].name != "_quantize" or not isinstance(variant, Tiles) or not result.plane or size.rows % 4:
+            return False
+        written = {group.writers.get((a.value, a.state)) for a in node.reads}
+        if len(written) > 1 or None in written or any(group.levels[maker] != "full" or a.meta.offset for maker, a in written):
+            return False
+        plane, shape = result.plane, shape_of(node)
+        found = [terms_of(a.meta, shape) for a in node.reads]
+        return all(t.offset == k * plane and t.terms == ((1, plane, 1), (plane, t.numel // plane, 4 * plane)) for k, t in enumerate(found))
+
     def _fits(self, group, node, level, rows):
         rows = rows or group.rows
-        for a in node.reads:
+        for a in node.reads if level != "words" else ():
             made = group.writers.get((a.value, a.state))
             if made is None:
                 continue

@@ -56,6 +56,11 @@ class Body:
         plan, op, kinds, params = node.detail
         types = op.load_types([a.meta.dtype for a in node.reads], plan)
         loads = [scope.let(t, load_expression(a.meta.dtype, self.read(scope, node, a), t)) for a, t in zip(node.reads, types)]
+        return self.made(scope, node, loads)
+
+    def made(self, scope, node, loads):
+        """Have a node's results in ``scope``, from its operands' values."""
+        plan, op, kinds, params = node.detail
         scalars = [self.scalar(scope, node.scalars[i], kind) for i, kind in enumerate(kinds)]
         tensors, numbers = iter(loads), iter(scalars)
         args = [next(tensors) if is_tensor else next(numbers) for is_tensor in plan.layout]
@@ -93,8 +98,8 @@ class Body:
             return self.output(scope, *made)
         return self.load(scope, a, terms_of(a.meta, shape_of(node)))
 
-    def load(self, scope, a, terms, index="i"):
-        return scope.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(scope, terms, index)}]").text
+    def load(self, scope, a, terms, index=None):
+        return scope.let(a.meta.dtype.wgsl, f"{self.names[a.value]}[{self.address(scope, terms, index or scope.index)}]").text
 
     def address(self, scope, terms, index="i"):
         parts = []

@@ -74,11 +74,9 @@ async def start_async() -> WebGpu:
 
 def _matrices(info) -> set:
     """Element types that the device multiplies by subgroup matrices in the form that kernels here are written for."""
-    usable = {"subgroups", "chromium-experimental-subgroup-matrix"} <= set(info["features"]) and "buffer_view" in info["language"]
-    if not usable or (info["subgroupMinSize"], info["subgroupMaxSize"]) != (32, 32):
-        return set()
-    forms = {tuple(form) for form in info["matrices"]}
-    return {form[0] for form in (("f16", "f32", 16, 16, 16), ("i8", "i32", 16, 16, 32)) if form in forms} - (set() if "shader-f16" in info["features"] else {"f16"})
+    needed = {"shader-f16", "subgroups", "chromium-experimental-subgroup-matrix"} <= set(info["features"]) and "buffer_view" in info["language"]
+    same = (info["subgroupMinSize"], info["subgroupMaxSize"]) == (32, 32)
+    return {"f16"} if needed and same and ["f16", "f32", 16, 16, 16] in info["matrices"] else set()
 
 
 class WebGpu(Backend):

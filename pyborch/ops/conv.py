@@ -86,6 +86,7 @@ def image_result(y, bias, first, step, count, kind=Result, **more):
     """Rows are channels of a group, columns are images and, of each, ``count`` positions from ``first`` in ``step``."""
     fields, (_, channels, height, width) = {"y_offset": y.meta.offset}, y.meta.shape
     plane, positions = height * width, count[0] * count[1]
+    more["plane"] = plane if step == (1, 1) else None
     inside = f"col % {positions}" if step == (1, 1) else (
         f"col % {positions} / {count[1]} * {step[0] * width} + col % {count[1]} * {step[1]} + {first[0] * width + first[1]}")
     places = [f"return p.y_offset + (batch * i32(p.rows) + row) * {plane};", f"return col / {positions} * {channels * plane} + {inside};"]

@@ -54,11 +54,14 @@ class Side:
 class Result:
     """Where results go: the element (batch, row, col) of ``operand`` is at ``row`` + ``col``, WGSL over i32 batch, row and col.
 
-    ``bias`` is a second Operand that is added, read at ``bias_row`` + ``bias_col``.
+    ``bias`` is a second Operand that is added, read at ``bias_row`` + ``bias_col``. ``plane``: rows are channels of images, and so many elements
+    lie between one and the next.
     """
-    __slots__ = ("operand", "fields", "row", "col", "bias", "bias_row", "bias_col")
+    __slots__ = ("operand", "fields", "row", "col", "bias", "bias_row", "bias_col", "plane")
+    fours = False        # whether put_four() takes four rows at a time in place of put()
 
-    def __init__(self, operand, fields, row, col, bias=None, bias_row="return 0;", bias_col="return 0;"):
+    def __init__(self, operand, fields, row, col, bias=None, bias_row="return 0;", bias_col="return 0;", plane=None):
+        self.plane = plane
         self.operand, self.fields, self.row, self.col = operand, fields, row, col
         self.bias, self.bias_row, self.bias_col = bias, bias_row, bias_col
 
@@ -169,7 +172,7 @@ def _kernel(variant, size, a, b, result):
     stored += [("read", n, o.meta.dtype.wgsl) for n, o in result.inputs()] + [("read_write", n, o.meta.dtype.wgsl) for n, o in result.outputs()]
     bindings = [f"@group(0) @binding({i}) var<storage, {access}> {n}: array<{t}>;" for i, (access, n, t) in enumerate(stored)]
     fields = ", ".join(f if ":" in f else f"{f}: i32" for f in (*a.fields, *b.fields, *result.fields))
-    halves = variant.head or any(t == "f16" for *_, t in stored)
+    halves = not variant.element_wise or any(t == "f16" for *_, t in stored)
     text = "\n".join(["enable f16;" if halves else "", variant.head, f"alias ELEMENT = {'u32' if size.packed else acc};", f"alias ACC = {acc};",
                       MULTIPLY["packed" if size.packed else acc],
                       *(f"const {n} = {kernels.wgsl_literal(v)};" for n, v in consts.items()),

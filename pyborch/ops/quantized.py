@@ -54,8 +54,8 @@ class Scaled(Result):
     """A result whose integer is multiplied by a number of ``scale``, which lies as the bias does."""
     __slots__ = ("scale",)
 
-    def __init__(self, *args, scale):
-        super().__init__(*args)
+    def __init__(self, *args, scale, plane=None):
+        super().__init__(*args, plane=plane)
         self.scale = scale
 
     def inputs(self):

@@ -27,6 +27,14 @@ STORE_ROW = """for (var n = 0u; n < TC / 4u; n++) {
   workgroupBarrier();
   store_rows(ROWu, first_row, first_col, batch, split, all_lid);
   workgroupBarrier();"""
+PUT_ONE = "put(split, y_row(batch, row) + y_col(col), bias_row(batch, row) + bias_col(col), sum);"
+# A thread meets the same column in four neighbouring rows, one after the other.
+PUT_FOUR = """kept[j / (THREADS * SLICES)][m % 4u] = sum;
+      if (m % 4u == 3u) {
+        let at = vec4<i32>(y_row(batch, row - 3u), y_row(batch, row - 2u), y_row(batch, row - 1u), y_row(batch, row)) + y_col(col);
+        let bias_at = vec4<i32>(bias_row(batch, row - 3u), bias_row(batch, row - 2u), bias_row(batch, row - 1u), bias_row(batch, row)) + bias_col(col);
+        put_four(split, at, bias_at, kept[j / (THREADS * SLICES)]);
+      }"""
 STORE_PART = """{parts}
   workgroupBarrier();
   store_rows(first_row + own_row + {row}u, first_col + own_col, batch, split, lid);
@@ -67,7 +75,8 @@ class Tiles(namedtuple("Tiles", "side rows cols depth ahead slices")):
                 "A_FAST": a.fast, "B_FAST": b.fast}
 
     def filled(self, text, result, a, b):
-        by_row = self.slices > 1 or result.label() and self.rows * self.cols > 16
+        by_row = self.slices > 1 or result.fours or result.label() and self.rows * self.cols > 16
+        text = text.replace("PUT\n", (PUT_FOUR if result.fours else PUT_ONE) + "\n")
         store = _lines(self.rows, lambda m: STORE_ROW.replace("ROW", str(m))) if by_row else STORE_EACH
         return text.replace("STORE\n}", store + "\n}")
 
@@ -85,7 +94,7 @@ class Tiles(namedtuple("Tiles", "side rows cols depth ahead slices")):
 class Matrices(namedtuple("Matrices", "rows cols down across depth")):
     """``down`` x ``across`` subgroups, each ``rows`` x ``cols`` subgroup matrices of 16 x 16 float16 products, ``depth`` steps at a time."""
     __slots__ = ()
-    file, element_wise, step = "gemm_matrices", False, 16
+    file, element_wise, step = "gemm_matrices", False, 8
     head = "enable chromium_experimental_subgroup_matrix;\ndiagnostic(off, chromium.subgroup_matrix_uniformity);"
 
     def groups(self, size):
@@ -96,10 +105,10 @@ class Matrices(namedtuple("Matrices", "rows cols down across depth")):
 
     def filled(self, text, result, a, b):
         cells = [(i, j) for i in range(self.rows) for j in range(self.cols)]
-        multiply = _lines(self.depth // 16, lambda d: self._multiplied(16 * d, cells))
         words = {"A_MAJOR": "row_major" if a.fast else "col_major", "B_MAJOR": "col_major" if b.fast else "row_major",
-                 "SUMS": _lines(len(cells), lambda n: f"var c{cells[n][0]}_{cells[n][1]}: subgroup_matrix_result<f32, 16, 16>;"),
-                 "MULTIPLY": multiply, "STORE\n}": _lines(self.rows, self._store) + "\n}"}
+                 "SUMS\n": _lines(len(cells), lambda n: "var c{}_{}: subgroup_matrix_result<f32, 16, 16>;".format(*cells[n])) + "\n",
+                 "MULTIPLY\n": _lines(self.depth // 16, lambda d: self._multiplied(16 * d, cells)) + "\n",
+                 "STORE\n}": _lines(self.rows, self._store) + "\n}"}
         for word, made in words.items():
             text = text.replace(word, made)
         return text
@@ -111,7 +120,7 @@ class Matrices(namedtuple("Matrices", "rows cols down across depth")):
         return "{ " + " ".join(lines) + " }"
 
     def _store(self, i):
-        parts = _lines(self.cols, lambda j: f"subgroupMatrixStore<row_major>(floats, subgroup * (256u * SN) + {16 * j}u, c{i}_{j}, 16u * SN);")
+        parts = _lines(self.cols, lambda j: f"subgroupMatrixStore<row_major>(sums, subgroup * (256u * SN) + {16 * j}u, c{i}_{j}, 16u * SN);")
         return STORE_PART.format(parts=parts, row=16 * i)
 
 
@@ -124,9 +133,9 @@ def choose(device, size, a, b):
     if size.rows <= 2:
         return Threads(1), _splits(Threads(1).groups(size), 256, outer, steps, 64)
     if a.eights and b.eights and by_matrices(device, size):
-        large = Matrices(4, 4, 2, 2, 32)
-        found = large if large.groups(size) >= PROCESSORS else Matrices(2, 2, 2, 2, 32)
-        return found, _splits(found.groups(size), PROCESSORS, outer, steps, 512)
+        sizes = [Matrices(*form, 32) for form in ((4, 4, 2, 4), (4, 4, 2, 2), (2, 2, 2, 2))]
+        return next((m for m in sizes if m.groups(size) >= 100), sizes[-1]), 1
+    steps *= 4 if size.packed else 1             # of four products each
     variant, splits = _tiles(size, outer, steps, size.steps[1] * size.steps[2] == 1, a.fast, b.fast)
     return variant.fitting(device), splits
 

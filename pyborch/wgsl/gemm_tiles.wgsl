@@ -6,7 +6,7 @@
 // AHEAD: while a tile is multiplied the next one is on its way into registers; pays where these suffice.
 // H200, TFLOP/s: products of 2048 38, of 4096 40; 3x3 convolutions of ResNet-18 at batch 16 / 64 22 to 25 / 26 to 32, their weights' gradients
 // 18 to 21 / 24 to 28 (scalar tiles: 15 / 19 and 11 / 12).
-// STORE is one of the texts in ops/variants.py.
+// STORE and PUT are texts of ops/variants.py.
 // Grid: splits * batches * row tiles * column tiles, a group each. Chunks of the sum are in whole (k0, k1, k2) steps.
 // Limits: indices below 2^31; ((TR + TC) * SIDE + 8) * DEPTH * SLICES * 4 bytes of workgroup memory.
 const THREADS = SIDE * SIDE;  // of a slice
@@ -18,6 +18,7 @@ const SA = BR / 4u + 1u;
 const SB = BC / 4u + 1u;
 var<workgroup> tile_a: array<ELEMENT4, SA * DEPTH * SLICES>;
 var<workgroup> tile_b: array<ELEMENT4, max(SB * DEPTH, THREADS * TC / 4u) * SLICES>;
+var<private> kept: array<vec4<ACC>, max(1u, TC / SLICES)>;
 fn a_k(i: u32) -> u32 { if (A_FAST) { return i % DEPTH; } return i / (BR / 4u); }
 fn a_r(i: u32) -> u32 { if (A_FAST) { return i / DEPTH; } return i % (BR / 4u); }
 fn b_k(i: u32) -> u32 { if (B_FAST) { return i % DEPTH; } return i / (BC / 4u); }
@@ -35,7 +36,7 @@ fn store_rows(m: u32, first_row: u32, first_col: u32, batch: u32, split: u32, al
       let at = x / (4u * SIDE) * (SLICES * THREADS) + j / BC * SIDE + x / 4u % SIDE;
       var sum = bitcast<ACC>(tile_b[at][x % 4u]);
       for (var s = 1u; s < SLICES; s++) { sum += bitcast<ACC>(tile_b[at + s * THREADS][x % 4u]); }
-      put(split, y_row(batch, row) + y_col(col), bias_row(batch, row) + bias_col(col), sum);
+      PUT
     }
   }
 }
