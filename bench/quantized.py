@@ -49,6 +49,13 @@ def trained(torch, models, x, y, epochs, width, batch):
     return model.eval()
 
 
+def norms(model):
+    """Names of the convolutions and of the batch norms behind them."""
+    names = [name for name, _ in model.named_modules()]
+    pairs = [(name, name.replace("conv", "bn")) for name in names if "conv" in name]
+    return [list(pair) for pair in pairs] + [[name + ".0", name + ".1"] for name in names if name.endswith("shortcut") and name + ".1" in names]
+
+
 def right(torch, model, x, y, batch=100):
     """Percent of digits whose class the model says."""
     step = torch.compile(model)
@@ -73,7 +80,7 @@ def measure(anyway):
     model = trained(torch, models, x, y, 2 if small else 5, 8 if small else 64, 50 if small else 100)
     found = {"adapter": backend.name}
     with torch.no_grad():
-        prepared = quantization.prepare(model)
+        prepared = quantization.prepare(quantization.fuse_modules(model, norms(model)))
         for part in x[:512].split(64):
             prepared(part)
         int8 = quantization.convert(prepared)

@@ -1,6 +1,7 @@
 """Networks in int8: a forward pass that is faster and weights that are a quarter as large (torch.ao.quantization, without its tracing).
 
-    prepared = quantization.prepare(model.eval())
+    model = quantization.fuse_modules(model.eval(), [["conv", "bn"], ...])      # where there are batch norms: faster
+    prepared = quantization.prepare(model)
     for x, _ in calibration: prepared(x)          # a few batches of real data
     model8 = quantization.convert(prepared)
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import copy
 
 from ..autograd import apply, no_grad
-from ..nn import Conv2d, Linear, Module
+from ..nn import BatchNorm1d, BatchNorm2d, Conv2d, Identity, Linear, Module, Parameter, ReLU, Sequential
 from ..ops import quantized, registry
 from ..ops.convolutions import _checked_geometry
 
@@ -121,6 +122,43 @@ class Int8Linear(_Int8):
 
     def extra_repr(self):
         return f"in_features={self.in_features}, out_features={self.out_features}, {self._kind()}"
+
+
+def fuse_modules(model, modules_to_fuse, inplace=False):
+    """A copy of ``model`` (itself where ``inplace``) in which batch norms are part of the layers before them, as in torch.ao.quantization.
+
+    ``modules_to_fuse``: lists of names, as ``["conv1", "bn1"]`` or ``["layer.conv", "layer.bn", "layer.relu"]``: a Conv2d and BatchNorm2d or a Linear
+    and BatchNorm1d, then perhaps a ReLU. The first takes it all (with a ReLU it becomes a Sequential), the others become Identity. Only name
+    layers that nothing else comes between. RuntimeError where the model is in training mode, NotImplementedError for other layers.
+    """
+    if model.training:
+        raise RuntimeError("fuse_modules(): batch statistics cannot be part of a layer; call model.eval() first")
+    model = model if inplace else copy.deepcopy(model)
+    lists = modules_to_fuse if modules_to_fuse and not isinstance(modules_to_fuse[0], str) else [modules_to_fuse]
+    for names in lists:
+        _fuse(model, names)
+    return model
+
+
+def _fuse(model, names):
+    layers = [model.get_submodule(name) for name in names]
+    kinds = tuple(type(layer) for layer in layers)
+    if kinds[:2] not in ((Conv2d, BatchNorm2d), (Linear, BatchNorm1d)) or kinds[2:] not in ((), (ReLU,)):
+        raise NotImplementedError(f"Cannot fuse modules: {kinds}")
+    first, norm = layers[:2]
+    with no_grad():
+        factor = torch["rsqrt"](norm.running_var + norm.eps) * (1.0 if norm.weight is None else norm.weight)
+        bias = (-norm.running_mean if first.bias is None else first.bias - norm.running_mean) * factor
+        first.weight.copy_(first.weight * factor.reshape(-1, *[1] * (first.weight.dim() - 1)))
+        first.bias = Parameter(bias if norm.bias is None else bias + norm.bias)
+    _replace(model, names[0], Sequential(first, layers[2]) if len(layers) > 2 else first)
+    for name in names[1:]:
+        _replace(model, name, Identity())
+
+
+def _replace(model, name, layer):
+    parent, _, last = name.rpartition(".")
+    setattr(model.get_submodule(parent), last, layer)
 
 
 def _suits(layer):

@@ -84,6 +84,32 @@ def test_a_model_is_converted_where_it_can_be():
     assert "zero_point=" in repr(made)
 
 
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bn, self.relu = nn.Conv2d(2, 3, 3, bias=False), nn.BatchNorm2d(3), nn.ReLU()
+        self.tail = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4, affine=False))
+
+    def forward(self, x):
+        return self.tail(self.relu(self.bn(self.conv(x))).mean((2, 3)))
+
+
+def test_batch_norms_become_part_of_the_layers_before_them():
+    torch.manual_seed(3)
+    model, x = Normed(), torch.randn(5, 2, 6, 6)
+    for _ in range(3):
+        model(x * 2 + 1)
+    with pytest.raises(RuntimeError, match="call model.eval"):
+        quantization.fuse_modules(model, ["conv", "bn"])
+    wanted = model.eval()(x)
+    fused = quantization.fuse_modules(model, [["conv", "bn", "relu"], ["tail.0", "tail.1"]])
+    assert (fused(x) - wanted).abs().max().item() < 1e-5 and type(fused.bn) is type(fused.relu) is type(fused.tail[1]) is nn.Identity
+    assert model(x).tolist() == wanted.tolist() and fused.conv[0].bias is not None
+    with pytest.raises(NotImplementedError, match="Cannot fuse modules"):
+        quantization.fuse_modules(model, ["conv", "relu"])
+    assert (calibrated(fused, x)(x) - wanted).abs().max().item() < 0.1
+
+
 def test_what_cannot_be_done_is_said():
     with pytest.raises(ValueError, match="no Conv2d or Linear"):
         quantization.prepare(nn.Sequential(nn.ReLU()))
