@@ -63,6 +63,24 @@ with torch.no_grad():
         labels = [s.kernel.label for s, _, _ in step.programs[-1].lowered]
         if any(label.endswith("relu+_quantize") for label in labels) is software:
             problems.append(f"software {software}: {labels}")
+        for config in (quantization.Int4WeightOnlyConfig(32), quantization.Int4WeightOnlyConfig(64), quantization.Int8WeightOnlyConfig()):
+            for inputs, outputs, bias in ((64, 7, True), (320, 33, False), (2048, 5, True)):
+                layer = nn.Sequential(nn.Linear(inputs, outputs, bias))
+                quantization.quantize_(layer, config)
+                for rows in (1, 3, 4, 21):
+                    x = torch.randn(rows, inputs)
+                    wanted = layer.to("cpu")(x)
+                    made, y = layer.to("webgpu"), x.to("webgpu")
+                    compare(f"{config.bits} bits {rows} {inputs} {outputs}", made(y), wanted)
+                    run = torch.compile(lambda y, made=made: torch.relu(made(y)) + 1)
+                    for _ in range(2):
+                        compare(f"compiled {config.bits} bits {rows} {inputs} {outputs}", run(y), torch.relu(wanted) + 1)
+        for kind, size in (("Q4_0", 18), ("Q4_1", 20), ("Q8_0", 34)):
+            data = bytes(b for n in range(15) for b in (n * 8, 0x38, *(n + 5 * k & 255 if k > 1 or kind != "Q4_1" else k * 0x34 for k in range(size - 2))))
+            x = torch.randn(3, 96)
+            made = [quantization.BlockLinear.from_bytes(data, kind, 96, 5, device=where) for where in ("cpu", "webgpu")]
+            compare(kind, made[1](x.to("webgpu")), made[0](x))
+            compare(f"{kind} floats", made[1].dequantize(), made[0].dequantize())
 print(f"on {device.name}: {count} numbers")
 print(*problems, sep="\n")
 sys.exit(1 if problems else 0)

@@ -15,6 +15,7 @@ from ..autograd import apply, no_grad
 from ..nn import BatchNorm1d, BatchNorm2d, Conv2d, Identity, Linear, Module, Parameter, ReLU, Sequential
 from ..ops import quantized, registry
 from ..ops.convolutions import _checked_geometry
+from .weight_only import BlockLinear, Int4WeightOnlyConfig, Int8WeightOnlyConfig, _replace, quantize_  # noqa: F401
 
 torch = registry.namespace("torch")
 SMALLEST = 2.0 ** -126
@@ -154,11 +155,6 @@ def _fuse(model, names):
     _replace(model, names[0], Sequential(first, layers[2]) if len(layers) > 2 else first)
     for name in names[1:]:
         _replace(model, name, Identity())
-
-
-def _replace(model, name, layer):
-    parent, _, last = name.rpartition(".")
-    setattr(model.get_submodule(parent), last, layer)
 
 
 def _suits(layer):

@@ -1,5 +1,6 @@
 """int8 layers: the arithmetic they promise, and what they refuse."""
 import copy
+import struct
 
 import pytest
 
@@ -119,3 +120,67 @@ def test_what_cannot_be_done_is_said():
         calibrated(nn.Linear(5, 2), torch.randn(1, 5))(torch.randn(1, 4))
     with pytest.raises(RuntimeError, match="to have 9 channels, but got 30"):
         calibrated(nn.Conv2d(9, 2, 1), torch.randn(1, 9, 2, 2))(torch.randn(1, 30, 2, 2))
+
+
+def gguf(kind, rows):
+    """Blocks of GGUF, written down from its description, and the numbers that they stand for."""
+    data, numbers = b"", []
+    for row in rows:
+        scale, least, q = row
+        if kind == "Q8_0":
+            data += struct.pack("<e32b", scale, *q)
+            numbers.append([scale * v for v in q])
+            continue
+        data += struct.pack("<e", scale) if kind == "Q4_0" else struct.pack("<ee", scale, least)
+        data += bytes(q[j] | q[j + 16] << 4 for j in range(16))
+        numbers.append([(v - 8) * scale if kind == "Q4_0" else v * scale + least for v in q])
+    return data, torch.tensor(numbers)
+
+
+def blocks_of(kind, count):
+    low, many = (-128, 256) if kind == "Q8_0" else (0, 16)
+    return [(0.25 * (n % 7 + 1), n % 5 - 2.0, [low + (n * 31 + 7 * k) % many for k in range(32)]) for n in range(count)]
+
+
+@pytest.mark.parametrize("kind", ["Q4_0", "Q4_1", "Q8_0"])
+def test_blocks_of_gguf_files_are_weights_as_they_lie(kind):
+    data, numbers = gguf(kind, blocks_of(kind, 15))
+    layer = quantization.BlockLinear.from_bytes(data, kind, 96, 5, torch.arange(5.0))
+    weight = numbers.reshape(5, 96)
+    assert layer.dequantize().tolist() == weight.tolist()
+    x = (torch.arange(3 * 96.0).reshape(3, 96).sin() * 4).requires_grad_()
+    found, wanted = layer(x), F.linear(x, weight, torch.arange(5.0))
+    assert (found - wanted).abs().max().item() < 1e-3
+    grads = [torch.autograd.grad((y * y.detach()).sum(), x)[0] for y in (found, wanted)]
+    assert ((grads[0] - grads[1]).abs() / (1 + grads[1].abs())).max().item() < 1e-5
+
+
+@pytest.mark.parametrize("config, worst", [(quantization.Int4WeightOnlyConfig(32), 0.08), (quantization.Int4WeightOnlyConfig(64), 0.09),
+                                           (quantization.Int8WeightOnlyConfig(), 0.01), (quantization.Int8WeightOnlyConfig(32), 0.008)])
+def test_linear_layers_keep_their_weights_in_few_bits(config, worst):
+    torch.manual_seed(4)
+    model = nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 64), nn.Linear(64, 7, bias=False))
+    weights = [model[0].weight.detach().clone(), model[3].weight.detach().clone()]
+    quantization.quantize_(model, config)
+    kinds = [type(layer).__name__ for layer in model]
+    assert kinds[0] == kinds[3] == "BlockLinear" and kinds[2] == "Linear"
+    for layer, weight in zip((model[0], model[3]), weights):
+        assert (layer.dequantize() - weight).abs().max().item() < worst * weight.abs().max().item()
+        assert layer.weight.numel() * 4 <= weight.numel() * (config.bits / 8 + 1 / 8)
+    x = torch.randn(2, 64)
+    wanted = model(x)
+    other = nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 64), nn.Linear(64, 7, bias=False))
+    quantization.quantize_(other, config)
+    other.load_state_dict(model.state_dict())
+    assert other(x).tolist() == wanted.tolist() and f"bits={config.bits}" in repr(other)
+
+
+def test_blocks_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="100 bytes do not make a weight of 2 x 64"):
+        quantization.BlockLinear.from_bytes(bytes(100), "Q4_0", 64, 2)
+    with pytest.raises(ValueError, match="'Q5_K' are not known; there are: Q4_0, Q4_1, Q8_0"):
+        quantization.BlockLinear.from_bytes(bytes(100), "Q5_K", 64, 2)
+    with pytest.raises(ValueError, match="50 inputs cannot be kept in groups of 50"):
+        quantization.quantize_(nn.Sequential(nn.Linear(50, 2)), quantization.Int8WeightOnlyConfig(), lambda layer, name: True)
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied .3x5 and 64x2."):
+        quantization.BlockLinear.from_bytes(bytes(72), "Q4_0", 64, 2)(torch.ones(3, 5))
