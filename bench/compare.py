@@ -1,7 +1,9 @@
-"""pyborch beside other libraries of the browser, on one page, one GPU: ./build.sh bench compare. Refuses a software adapter unless told ``--anyway``.
+"""pyborch beside other libraries of the browser, on one page and one GPU: ./build.sh bench compare. Refuses a software adapter unless told
+``--anyway``.
 
-TensorFlow.js, ONNX Runtime Web and jax-js do the same work on the same numbers; every result is compared with plain arithmetic first, and one that
-is off is printed as ``wrong`` and makes the exit status 1. How each is run is said at the top of its file in bench/compare. The last line is JSON.
+TensorFlow.js, ONNX Runtime Web and jax-js do the same work on the same numbers; every result is compared with plain arithmetic first, and
+one that is off is printed as ``wrong`` and makes the exit status 1. How each is run is said at the top of its file in bench/compare. The
+last line is JSON.
 """
 import argparse
 import json
@@ -23,7 +25,8 @@ PEERS = ROOT / ".cache/peers"
 MODULES = PEERS / "node_modules"
 SHIPPED = {  # where each file of a peer lies in the folder that is served: what it ships, as it is
     "tfjs": ["@tensorflow/tfjs/dist/tf.min.js", "@tensorflow/tfjs-backend-webgpu/dist/tf-backend-webgpu.min.js"],
-    "ort": [f"onnxruntime-web/dist/{name}" for name in ("ort.jspi.min.mjs", "ort-wasm-simd-threaded.jspi.mjs", "ort-wasm-simd-threaded.jspi.wasm")],
+    "ort": [f"onnxruntime-web/dist/{name}" for name in (
+        "ort.jspi.min.mjs", "ort-wasm-simd-threaded.jspi.mjs", "ort-wasm-simd-threaded.jspi.wasm")],
     "jaxjs": ["@jax-js/jax/dist/*.js"],
 }
 PACKAGES = {"tfjs": "@tensorflow/tfjs-backend-webgpu", "ort": "onnxruntime-web", "jaxjs": "@jax-js/jax"}
@@ -44,9 +47,8 @@ def install():
 
 
 def assemble(folder):
-    """All that the page needs, in ``folder``."""
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(HERE, folder, ignore=shutil.ignore_patterns("*.json", "*.py", "__pycache__"))
+    """All that the page needs, in an empty ``folder``."""
+    shutil.copytree(HERE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.json", "*.py", "__pycache__"))
     for peer, patterns in SHIPPED.items():
         (folder / "lib" / peer).mkdir(parents=True)
         for file in (file for pattern in patterns for file in MODULES.glob(pattern)):
@@ -99,10 +101,11 @@ class Report:
         if len(self.row) < len(self.names):
             return
         adapters = dict.fromkeys(found["adapter"] for found in self.row.values() if found.get("adapter"))
-        print(f"{message['case']:<28} {message['unit']:<8}", *[f"{cell(self.row[name]):>16}" for name in self.names], "", ", ".join(adapters), flush=True)
+        cells = [f"{cell(self.row[name]):>16}" for name in self.names]
+        print(f"{message['case']:<28} {message['unit']:<8}", *cells, "", ", ".join(adapters), flush=True)
         for name, found in self.row.items():
             if "error" in found:
-                print(f"    {name}: {found['error'].strip().splitlines()[-1][:200]}", flush=True)
+                print(f"    {name}: {' '.join(found['error'].split())[:300]}", flush=True)
         self.row = {}
 
     @property
@@ -123,15 +126,24 @@ def cell(found):
     return f"{found['value']:.4g}"
 
 
+def visit(folder, query, report):
+    """What the page ends with; a browser that ends before is an error too, so that what there is can be printed."""
+    try:
+        return json.loads(open_page({"/": folder}, f"index.html?{urllib.parse.urlencode(query)}", timeout=3600, on_log=report))
+    except (RuntimeError, TimeoutError) as error:
+        return {"error": str(error)}
+
+
 def measure(options):
     """Opens the page, prints the table; the exit status."""
-    query = {"report": "post", "peers": ",".join(options.peers)} | ({"only": options.only} if options.only else {}) | ({"anyway": 1} if options.anyway else {})
+    query = {"report": "post", "peers": ",".join(options.peers), "only": options.only} | ({"anyway": 1} if options.anyway else {})
     report, folder = Report(options.peers), PEERS / "page"
+    shutil.rmtree(folder, ignore_errors=True)
     assemble(folder)
-    end = json.loads(open_page({"/": folder}, f"index.html?{urllib.parse.urlencode(query)}", timeout=3600, on_log=report))
+    end = visit(folder, query, report)
     if "refused" in end:
-        print(f"compare: the adapter is software ({end['refused']}); --anyway measures it all the same, in small. PYBORCH_CHROMIUM_FLAGS are the "
-              "flags with which Chromium finds a GPU ('' for none)", file=sys.stderr)
+        print(f"compare: the adapter is software ({end['refused']}); --anyway measures it all the same, in small. PYBORCH_CHROMIUM_FLAGS "
+              "holds the flags with which Chromium finds a GPU ('' for none)", file=sys.stderr)
         return 2
     if "error" in end:
         print(f"compare: {end['error']}", file=sys.stderr)
@@ -142,16 +154,19 @@ def measure(options):
 
 
 def prepare(folder):
+    if folder.exists() and any(folder.iterdir()):
+        sys.exit(f"compare: {folder} is not empty")
     assemble(folder)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    print(f"{folder}: {size / 1e6:.0f} MB. Serve it anywhere and open index.html (?report=post: it says what it finds by POST /log, then /done)")
+    print(f"{folder}: {size / 1e6:.0f} MB. Serve it anywhere and open index.html (?report=post: it reports by POST /log, at its end /done)")
     return 0
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./build.sh bench compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="./build.sh bench compare", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--anyway", action="store_true", help="measure a software adapter too, with tiny sizes")
-    parser.add_argument("--only", metavar="REGEX", help="cases whose name matches")
+    parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
     parser.add_argument("--peers", type=lambda text: text.split(","), default=NAMES, help=f"of {','.join(NAMES)}")
     parser.add_argument("--out", type=pathlib.Path, metavar="FILE", help="write the JSON there too")
     parser.add_argument("--prepare", type=pathlib.Path, metavar="DIR", help="only write the page's folder, for another machine's browser")

@@ -11,6 +11,11 @@ function values(shape, seed, scale = 1) {
   return { data, shape };
 }
 
+// Sums of these are exact in any order: else how far off millions are tells only in which order they were added.
+function eighths({ data, shape }) {
+  return { data: data.map((v) => Math.round(8 * v) / 8), shape };
+}
+
 const OPS = {
   matmul: {
     inputs: ({ n }) => ({ x: values([n, n], 1), w: values([n, n], 2, Math.sqrt(3 / n)) }),
@@ -53,9 +58,9 @@ const OPS = {
     },
   },
   sum: {
-    inputs: ({ n }) => ({ x: values([n], 9) }),
+    inputs: ({ n }) => ({ x: eighths(values([n], 9)) }),
     amount: ({ n }) => 4 * n,
-    scale: ({ x }) => Math.sqrt(x.data.length),  // the sum itself can be near zero
+    scale: ({ x }) => Math.sqrt(x.data.length),  // what such sums come to; this one may be near zero
     expected: ({ x }) => x.data.reduce((sum, v) => sum + v, 0),
   },
   relu: {
@@ -97,7 +102,8 @@ export function worst(op, inputs, result) {
 
 const one = (op, name, unit, sizes) => ({
   op, name, unit, amount: OPS[op].amount(sizes), inputs: () => OPS[op].inputs(sizes) });
-const conv = (images, channels, size) => one("conv", `conv 3x3 ${images}x${channels}x${size}x${size}`, "TFLOP/s", { images, channels, size });
+const conv = (images, channels, size) => one(
+  "conv", `conv 3x3 ${images}x${channels}x${size}x${size}`, "TFLOP/s", { images, channels, size });
 
 // All cases, in order; `small`: what a software adapter can do.
 export function cases(small) {

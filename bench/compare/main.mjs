@@ -1,5 +1,9 @@
 // Runs every case with every peer and says each result at once: on the page, and by POST /log and /done if the query has report=post.
 // Query: report=post, anyway, only=REGEX (case names), peers=pyborch,tfjs
+//
+// A peer is a module with `start()`, which gives the GPUAdapterInfo of its device, and `cases`: for each operation of cases.mjs a function
+// of its inputs that gives {run(n): does it n times (`per` times n where it says `per`), sync(): waits for that by reading a small value,
+// result(): all numbers of one, drop()}.
 import { nameOf, theAdapter } from "./adapter.mjs";
 import { cases, rate, worst } from "./cases.mjs";
 import { secondsOf } from "./timing.mjs";
@@ -18,8 +22,8 @@ function say(message) {
 }
 
 function inTime(promise) {
-  const late = new Promise((_, failed) => setTimeout(() => failed(new Error(`no answer in ${PATIENCE} s`)), PATIENCE * 1e3));
-  return Promise.race([promise, late]);
+  const error = new Error(`no answer in ${PATIENCE} s`);
+  return Promise.race([promise, new Promise((_, failed) => setTimeout(() => failed(error), PATIENCE * 1e3))]);
 }
 
 async function started(name, version) {
@@ -46,7 +50,16 @@ async function measured(peer, one, inputs, pace) {
   } catch (error) {
     return { error: String(error.message ?? error) };
   } finally {
-    await work?.drop();
+    await dropped(work);
+  }
+}
+
+// What failed may fail at this too.
+async function dropped(work) {
+  try {
+    await inTime(Promise.resolve(work?.drop()));
+  } catch (error) {
+    console.warn(error);
   }
 }
 
@@ -57,7 +70,7 @@ async function compare() {
   const peers = [];
   for (const name of query.get("peers")?.split(",") ?? NAMES) peers.push(await started(name, versions[name]));
   const only = new RegExp(query.get("only") ?? "", "i");
-  const pace = adapter.software ? { target: 0.03, rounds: 3 } : { target: 0.1, rounds: 7 };
+  const pace = adapter.software ? { target: 0.03, rounds: 3 } : { target: 0.1, rounds: 5 };
   for (const one of cases(adapter.software).filter(({ name }) => only.test(name))) {
     const inputs = one.inputs();
     for (const peer of peers) {

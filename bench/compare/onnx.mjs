@@ -30,7 +30,8 @@ const message = (field, ...parts) => bytes(field, joined(parts));
 // An attribute is named so that its kind can be told: {axis: -1}, {pads: [1, 1]}, {epsilon: {float: 1e-5}}.
 function attribute([name, value]) {
   const kind = Array.isArray(value) ? ATTRIBUTE_INTS : typeof value === "object" ? ATTRIBUTE_FLOAT : ATTRIBUTE_INT;
-  const content = kind === ATTRIBUTE_INTS ? value.map((v) => int(8, v)) : [kind === ATTRIBUTE_FLOAT ? float(2, value.float) : int(3, value)];
+  const single = () => kind === ATTRIBUTE_FLOAT ? float(2, value.float) : int(3, value);
+  const content = kind === ATTRIBUTE_INTS ? value.map((v) => int(8, v)) : [single()];
   return message(5, string(1, name), ...content, int(20, kind));
 }
 
@@ -43,7 +44,8 @@ export function node(inputs, op, outputs, attributes = {}) {
 // A tensor that the graph holds; ints are int64.
 export function constant(name, { data, shape }) {
   const raw = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  return message(5, ...shape.map((n) => int(1, n)), int(2, data instanceof BigInt64Array ? INT64 : FLOAT), string(8, name), bytes(9, raw));
+  const type = data instanceof BigInt64Array ? INT64 : FLOAT;
+  return message(5, ...shape.map((n) => int(1, n)), int(2, type), string(8, name), bytes(9, raw));
 }
 
 function value(field, [name, shape]) {

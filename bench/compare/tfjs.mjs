@@ -3,8 +3,8 @@ let tf;
 
 function script(url) {
   return new Promise((done, failed) => {
-    const element = Object.assign(document.createElement("script"), { src: url, onload: done, onerror: () => failed(new Error(`no ${url}`)) });
-    document.head.append(element);
+    const onerror = () => failed(new Error(`no ${url}`));
+    document.head.append(Object.assign(document.createElement("script"), { src: url, onload: done, onerror }));
   });
 }
 
@@ -19,9 +19,6 @@ export async function start() {
 }
 
 const tensor = ({ data, shape }) => tf.tensor(data, shape, "float32");
-
-// Tensors that are kept, of others that are not.
-const kept = (make) => tf.tidy(make);
 
 async function read(y) {
   const data = await y.data();
@@ -57,7 +54,7 @@ export const cases = {
     return calls(tensor(inputs.x), (x) => tf.matMul(x, w), { others: [w] });
   },
   conv(inputs) {
-    const x = kept(() => tensor(inputs.x).transpose([0, 2, 3, 1])), w = kept(() => tensor(inputs.w).transpose([2, 3, 1, 0]));
+    const x = tf.tidy(() => tensor(inputs.x).transpose([0, 2, 3, 1])), w = tf.tidy(() => tensor(inputs.w).transpose([2, 3, 1, 0]));
     return calls(x, (x) => tf.conv2d(x, w, 1, "same"), { others: [w], shown: (y) => y.transpose([0, 3, 1, 2]) });
   },
   softmax: ({ x }) => calls(tensor(x), (x) => tf.softmax(x)),
