@@ -30,7 +30,7 @@ class Timer:
 
     def seconds(self, work):
         """The GPU's time for ``work``."""
-        work = work * max(1, 16 // len(work))
+        work = work * self.copies(work)
         handle = self.device.program(work, [], [], [])
         try:
             self._run(handle, 1)
@@ -48,20 +48,29 @@ class Timer:
         self.probe.item()
         return time.perf_counter() - begun
 
+    @staticmethod
+    def copies(work):
+        """How often work is put into one program: a replay is a call, which short work would not fill."""
+        return max(1, 16 // len(work))
+
     def call(self, function, *args):
-        """The time of one call of a function, compiled. (Its arguments lie in the program's own memory.)"""
+        """The time of one call of a function, compiled."""
+        compiled, work = self.recorded(function, *args)
+        try:
+            return len(work) * self.seconds(work)
+        finally:
+            compiled.reset()
+
+    def recorded(self, function, *args):
+        """(the compiled function, its work); arguments lie in the program's own memory."""
         compiled = self.torch.compile(function)
         compiled(*args)
         if not compiled.programs:
             compiled(*args)
         program = compiled.programs[-1]
         self.probe.item()
-        work = [(step, [program.where[v] for v in values], [getattr(s, "value", s) for s in scalars])
-                for step, values, scalars in program.lowered]
-        try:
-            return len(work) * self.seconds(work)
-        finally:
-            compiled.reset()
+        return compiled, [(step, [program.where[v] for v in values], [getattr(s, "value", s) for s in scalars])
+                          for step, values, scalars in program.lowered]
 
 
 def cases(torch, small):
