@@ -84,6 +84,7 @@ def cases(torch, small):
     yield "layer norm of rows", lambda x: F.layer_norm(x, (1024,), weight, weight), (rows,), 8 * rows.numel(), None
     yield "sum of columns", lambda x: x.sum(0), (rows,), 4 * rows.numel(), None
     yield "transposed copy", lambda x: x.t().contiguous(), (rows,), 8 * rows.numel(), None
+    yield from few_bits(torch, 64 if small else 4096)
     yield from updates(torch, 1 << 16 if small else 100_000_000)
     for size in (64,) if small else (512, 1024, 2048, 4096):
         a, b = torch.randn(size, size), torch.randn(size, size)
@@ -102,6 +103,18 @@ def cases(torch, small):
         yield name, lambda x, w: F.conv2d(x, w, padding=1), (x, w), None, operations
         yield f"{name}, gradient of x", lambda g, w: F.conv_transpose2d(g, w, padding=1), (g, w), None, operations
         yield f"{name}, gradient of w", lambda g, x, w=w: weight_gradient(torch, g, x, w), (g, x), None, operations
+
+
+def few_bits(torch, n):
+    """One row through a layer of n x n weights; eight layers, which a cache does not hold."""
+    from pyborch.ao import quantization
+    x = torch.randn(1, n)
+    for config, name in ((quantization.Int4WeightOnlyConfig(32), "4 bits"), (quantization.Int8WeightOnlyConfig(), "8 bits")):
+        model = torch.nn.Sequential(*[torch.nn.Linear(n, n, bias=False) for _ in range(8)])
+        quantization.quantize_(model, config)
+        yield f"8 x linear {n}, 1 row, {name}", model, (x,), 4 * sum(layer.weight.numel() for layer in model), None
+    model = torch.nn.Sequential(*[torch.nn.Linear(n, n, bias=False) for _ in range(8)])
+    yield f"8 x linear {n}, 1 row, float32", model, (x,), 4 * 8 * n * n, None
 
 
 def updates(torch, n):

@@ -28,7 +28,7 @@ newaxis = None
 globals().update({name: function for name, function in registry.namespace("torch").items() if name not in globals()})
 
 _LAZY = {"nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special",
-         "compiler": ".compiler", "amp": ".amp", "ao": ".ao", "export": ".export"}
+         "compiler": ".compiler", "amp": ".amp", "ao": ".ao", "tuner": ".tuner", "export": ".export"}
 _LAZY_NAMES = {"compile": "compiler", "profile": "profiler", "save": "io", "load": "io", "autocast": "amp"}
 
 

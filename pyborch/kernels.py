@@ -134,10 +134,11 @@ class Plan:
 
     ``layout`` says per operand True (tensor), False (number) or None (left out); ``numbers`` the types of the numbers;
     ``aliases`` per input the output (from 1) whose memory it shares, 0 for none;
+    ``products``: its matrix products, for the tuner.
     ``bound`` counts inputs and outputs; ``recipes`` is the tape's, by which inputs need gradients; ``decomposed`` the compiler's.
     """
     __slots__ = ("op", "device", "inputs", "outputs", "layout", "scalar_names", "params", "steps", "parts", "temps", "handle",
-                 "single", "label", "numbers", "aliases", "bound", "forms", "recipes", "decomposed")
+                 "single", "label", "numbers", "aliases", "bound", "forms", "recipes", "decomposed", "products")
 
     def __init__(self, op, inputs, outputs, layout, scalar_names, params, numbers=(), aliases=()):
         self.op, self.inputs, self.outputs, self.layout, self.numbers = op, inputs, outputs, layout, numbers
@@ -145,7 +146,7 @@ class Plan:
         self.bound = len(inputs) + len(outputs)
         self.device = (outputs[0] if outputs else inputs[0]).device
         self.forms, self.recipes = [self.device.form(m.dtype, m.numel) for m in outputs], {}
-        self.steps, self.parts, self.temps, self.handle, self.decomposed = [], [], [], None, None
+        self.steps, self.parts, self.temps, self.products, self.handle, self.decomposed = [], [], [], [], None, None
         self.single = len(outputs) == 1
 
     def operands(self) -> list:

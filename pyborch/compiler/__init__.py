@@ -4,7 +4,8 @@ from __future__ import annotations
 import gc
 import warnings
 
-from ..autograd import edge_of, state
+from .. import tuner
+from ..autograd import edge_of, forget_plans, state
 from ..errors import CaptureError
 from ..kernels import Cache
 from ..ops.join import cat
@@ -15,6 +16,7 @@ from .tree import flatten, rebuild
 __all__ = ["Compiled", "capture", "compile"]
 PROGRAM_LIMIT = 8
 WARM_UPS = 2
+MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
@@ -32,20 +34,26 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     On WebGPU elementwise operations, reductions and what follows a product are fused into few kernels, alike updates of many tensors (an
     optimizer's step) are one, and memory is planned: ``print`` shows the program. ``options={"recompute": True}`` computes elementwise
     results anew in the backward pass instead of keeping them (False: never; by default from 256 MB of kept results on).
+
+    ``mode="max-autotune"``: the variants of its products are timed on the GPU between the first calls, a product at each; once all are, the
+    function is recorded anew with the fastest. They are remembered for other functions and visits (see pyborch.tuner).
     """
     if model is None:
-        return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, options=options, disable=disable)
+        return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options, disable=disable)
+    if mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES[1:])}")
     unknown = set(options or ()) - {"recompute"}
     if unknown:
         raise RuntimeError(f"Unexpected optimization option {sorted(unknown)[0]}, known options are ['recompute']")
-    return model if disable else Compiled(model, options, fullgraph, dynamic)
+    return model if disable else Compiled(model, options, fullgraph, dynamic, mode)
 
 
 class Compiled:
     """What :func:`compile` returns: call it like the function. Attributes are those of the function or module."""
 
-    def __init__(self, fn, options=None, fullgraph=False, dynamic=None):
+    def __init__(self, fn, options=None, fullgraph=False, dynamic=None, mode=None):
         self._orig_mod, self._options, self._fullgraph, self._dynamic = fn, dict(options or {}), fullgraph, dynamic
+        self._tunes, self._tuning = (mode or "").startswith("max-autotune"), None
         self._met, self._ranks = Cache(), Cache()
         self._programs: dict = {}
         self._warm: dict = {}
@@ -59,7 +67,10 @@ class Compiled:
         key = self._key(spec, tensors)
         program = self._program(key)
         if program is not None and program.ready:
-            return program.run(tensors)
+            result = program.run(tensors)
+            if self._tuning is not None:
+                self._tune()
+            return result
         if program is not None or key in self._eager or self._too_new(key):
             return self._orig_mod(*args, **kwargs)
         return self._record(key, spec, tensors)
@@ -172,7 +183,19 @@ class Compiled:
                 self._stay_eager(key, None, message + " It runs eagerly.")
         return bool(survivors)
 
+    def _tune(self):
+        """Go on with the tuning; when it is done and has found better kernels, the next call of each signature is recorded anew."""
+        self._tuning.step()
+        if self._tuning.done:
+            if self._tuning.changed:
+                forget_plans()
+                self.reset()
+            self._tuning = None
+
     def _keep(self, key, program):
+        if self._tunes and program.graph is not None and self._tuning is None:
+            found = tuner.Tuning(program.device, program.products())
+            self._tuning = None if found.done else found
         programs = self._programs.pop(key, [])
         programs = [p for p in programs if p.holds()] + [program]
         self._programs[key] = programs  # at the end: the oldest signature goes first

@@ -61,6 +61,10 @@ class Program:
         n = recorder.number(g.storage)
         return Tensor(self.where[n], g.meta) if self.kinds[n] == INTERNAL else g
 
+    def products(self):
+        """[(size, a, b, result)] of its matrix products."""
+        return [product for call in self.calls for product in call.plan.products]
+
     def holds(self) -> bool:
         """Whether what was assumed while recording is still so: modes, parameters, gradients on entry."""
         for module, training, slots in self.modules:

@@ -29,6 +29,23 @@
     return result;
   }
 
+  // Texts that outlive the page; null where the browser keeps nothing.
+  function kept(mode, work) {
+    const found = new Promise((resolve, reject) => {
+      const opening = indexedDB.open("pyborch", 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("texts");
+      opening.onerror = () => reject(opening.error);
+      opening.onsuccess = () => {
+        const request = work(opening.result.transaction("texts", mode).objectStore("texts"));
+        request.onsuccess = () => { opening.result.close(); resolve(request.result ?? null); };
+        request.onerror = () => reject(request.error);
+      };
+    });
+    return Promise.race([found, new Promise((resolve) => setTimeout(resolve, 500, null))]);
+  }
+  const recall = async (name) => { try { return await kept("readonly", (store) => store.get(name)); } catch { return null; } };
+  const remember = async (name, text) => { try { await kept("readwrite", (store) => store.put(text, name)); } catch { /* then it is measured again */ } };
+
   async function start(limitNames, featureNames) {
     if (!globalThis.navigator || !navigator.gpu) throw new Error("navigator.gpu is missing: this browser has no WebGPU, or it is switched off");
     const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
@@ -583,5 +600,5 @@
   }
 
   return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, dropKernel, plan, dropPlan, run, program, dropProgram, ready, replay, flush,
-           counters, setHurry: (value) => { hurry = value; }, startProfile, stopProfile, destroy };
+           counters, setHurry: (value) => { hurry = value; }, startProfile, stopProfile, recall, remember, destroy };
 })()

@@ -69,7 +69,9 @@ async def start_async() -> WebGpu:
         info = json.loads(await bridge.start(LIMITS, FEATURES))
     except JsException as error:
         raise DeviceError(f"WebGPU: {getattr(error, 'message', error)}") from None
-    return WebGpu(bridge, info)
+    found = WebGpu(bridge, info)
+    await found.recall()
+    return found
 
 
 def _matrices(info) -> set:
@@ -361,6 +363,16 @@ class WebGpu(Backend):
     async def stop_profile(self) -> list:
         """[(label, begin, end), ...] in nanoseconds."""
         return json.loads(await self.bridge.stopProfile())
+
+    async def recall(self) -> None:
+        """Take back what the tuner measured on this adapter in other visits."""
+        text = await self.bridge.recall(f"tuned {self.name}")
+        if text:
+            self.tuned.update(json.loads(text))
+
+    def remember(self) -> None:
+        """Keep what the tuner measured for other visits; where the browser keeps nothing it is measured again."""
+        self.bridge.remember(f"tuned {self.name}", json.dumps(self.tuned))
 
     def stats(self) -> dict:
         self._reap()

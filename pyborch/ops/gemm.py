@@ -136,21 +136,31 @@ def plan_product(plan, size, a, b, result) -> None:
 def plan_products(plan, products) -> None:
     """Add the dispatches of products [(size, a, b, result), ...] whose results make up one row-major tensor."""
     products = [p for p in products if p[0].batches * p[0].rows * p[0].cols]
-    choices = [variants.choose(plan.device, size, a, b) for size, a, b, _ in products]
+    plan.products += products
+    plan_chosen(plan, products, [variants.choose(plan.device, size, a, b) for size, a, b, _ in products])
+
+
+def plan_chosen(plan, products, choices) -> None:
+    """The same with a (variant, splits) for each."""
     splits = max((split for _, split in choices), default=1)
     if splits == 1:
         for (variant, _), product in zip(choices, products):
             first = len(plan.steps)
             dispatch(plan, variant, 1, *product)
-            if len(products) == 1:
-                _, a, b, result = product
-                plan.part("product", first, [a.operand, b.operand, *(o for _, o in result.inputs())], [result.operand], (variant, *product))
+            _note(plan, first, products, variant)
         return
     y = products[0][3].operand
     partial = plan.temp((splits, *y.meta.shape), dtypes.float32 if y.meta.dtype.compute == "f32" else dtypes.int32)
     for (variant, _), (size, a, b, result) in zip(choices, products):
         dispatch(plan, variant, splits, size, a, b, Partial(result, partial))
     plan_reduce(plan, [partial], [y], (0,), SUMS[partial.meta.dtype.compute])
+
+
+def _note(plan, first, products, variant):
+    """Say what a dispatch computes: of products that together make one tensor there is no part that others could join."""
+    if len(products) == 1:
+        _, a, b, result = products[0]
+        plan.part("product", first, [a.operand, b.operand, *(o for _, o in result.inputs())], [result.operand], (variant, *products[0]))
 
 
 def dispatch(plan, variant, splits, size, a, b, result) -> None:

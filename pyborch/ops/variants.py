@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+TILES = ((16, 8, 8, 16, True, 1), (16, 8, 8, 16, False, 1), (16, 4, 8, 16, True, 1), (16, 4, 4, 16, True, 1), (16, 8, 4, 16, False, 1),
+         (8, 8, 8, 8, True, 1), (8, 8, 8, 8, True, 2), (8, 8, 8, 8, True, 4), (8, 8, 8, 16, True, 2), (8, 8, 4, 16, True, 2), (8, 8, 4, 16, True, 4),
+         (8, 4, 4, 16, True, 1), (8, 4, 4, 16, True, 2), (8, 4, 4, 16, True, 4), (4, 4, 4, 16, True, 8))   # what the tuner tries
 PROCESSORS = 132     # of the H200 that the choice of tiles was measured on
 MATRICES_FROM = 1 << 24  # multiply-adds from which on subgroup matrices pay
 # A thread stores its results itself, or, where much follows the product, a row at a time through workgroup memory: a loop that the driver
@@ -124,8 +127,53 @@ class Matrices(namedtuple("Matrices", "rows cols down across depth")):
         return STORE_PART.format(parts=parts, row=16 * i)
 
 
+KINDS = {kind.__name__: kind for kind in (Threads, Tiles, Matrices)}
+
+
 def choose(device, size, a, b):
-    """(variant, splits) of a product of Sides ``a`` and ``b``."""
+    """(variant, splits) of a product of Sides ``a`` and ``b``: as measured on this adapter (tuner.py), else by rule."""
+    tuned = device.tuned.get(key(size, a, b)) if device.tuned else None
+    return read(tuned) if tuned else by_rule(device, size, a, b)
+
+
+def read(written):
+    """(variant, splits) from the list that JSON has of it; ValueError for anything else."""
+    try:
+        name, *numbers, splits = written
+        return KINDS[name](*numbers), int(splits)
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"not a variant of a product: {written!r}") from None
+
+
+def key(size, a, b):
+    """What products share a choice: alike in all but small differences of their sizes; of convolutions, the very same."""
+    plain = size.steps[1] * size.steps[2] == 1
+    numbers = (size.batches, size.rows, size.cols, *size.steps)
+    kind = "int8" if size.packed else a.operand.meta.dtype.name + (" eights" if a.eights and b.eights else "")
+    return f"{kind} {'n' if a.fast else 't'}{'t' if b.fast else 'n'} {'x'.join(str(_coarse(n) if plain else n) for n in numbers)}"
+
+
+def _coarse(n):
+    """``n`` rounded up to 4, 5, 6 or 7 times a power of two."""
+    step = 1 << max(0, n.bit_length() - 3)
+    return -(-n // step) * step
+
+
+def candidates(device, size, a, b):
+    """[(variant, splits)] worth timing; the first is the rule's."""
+    first = by_rule(device, size, a, b)
+    outer = size.steps[0] * size.steps[1]
+    if device.software:
+        found = [(Threads(rows), splits) for rows in (1, 4, 8) for splits in (1, 2, 4)]
+    elif isinstance(first[0], Matrices):
+        found = [(Matrices(*form, 32), splits) for form in ((4, 4, 2, 4), (4, 4, 2, 2), (2, 4, 2, 2), (2, 2, 2, 2)) for splits in (1, 2)]
+    else:
+        found = [(Tiles(*form).fitting(device), first[1]) for form in TILES] + [(first[0], splits) for splits in (1, 2, 4, 8, 16) if splits <= 4 * first[1]]
+    return list(dict.fromkeys([first, *(choice for choice in found if choice[1] <= outer)]))
+
+
+def by_rule(device, size, a, b):
+    """(variant, splits) as measured on other adapters."""
     outer, steps = size.steps[0] * size.steps[1], size.steps[0] * size.steps[1] * size.steps[2]
     if device.software:
         threads = Threads(8 if size.rows > 4 else 4 if size.rows > 1 else 1)

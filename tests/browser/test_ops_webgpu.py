@@ -56,6 +56,16 @@ def test_tiled_products_equal_plain_ones():
     assert status == 0, text
 
 
+def test_int8_and_weights_of_few_bits_equal_the_cpu():
+    status, text = run("run_quantized.py", pyodide="0.27")  # which has numpy
+    assert status == 0, text
+
+
+def test_products_are_tuned_between_the_calls_of_a_function():
+    status, text = run("run_tuner.py")
+    assert status == 0, text
+
+
 def test_products_of_float16_equal_those_of_float32():
     status, text = run("run_matrices.py", name="firefox")  # which has float16
     assert status == 0, text
