@@ -6,9 +6,12 @@ from .devices import Meta
 from .dtypes import word_of
 
 def __getattr__(name):
-    if name == "compile":  # the public one; the rest of this file is how ops make theirs
+    if name == "compile":  # the public ones; the rest of this file is how ops make theirs
         from .ops.own import compile
         return compile
+    if name in ("get", "list", "load"):
+        from .ops import cards
+        return getattr(cards, name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
@@ -70,7 +73,7 @@ def binding_access(text: str) -> str:
     return "".join(found[i] for i in sorted(found))
 
 
-def load(name: str, consts=None, types=None, text: str = "") -> Kernel:
+def from_file(name: str, consts=None, types=None, text: str = "") -> Kernel:
     """The kernel of ``wgsl/NAME.wgsl`` with constants, type aliases and extra functions before it; cached."""
     key = (name, tuple(consts.items()) if consts else (), tuple(types.items()) if types else (), text)
     found = _pipelines.get(key)

@@ -1,6 +1,5 @@
-"""A device that plans for WebGPU and runs nothing: what the compiler makes of a step can be looked at without a browser."""
-from pyborch import devices
-from pyborch.devices.memory import size_class
+"""The device that plans and runs nothing, with what the compiler asks of one: what it makes of a step can be looked at without a browser."""
+from pyborch.devices import planned
 
 
 class Place:
@@ -20,25 +19,13 @@ class Arena:
         return True
 
 
-class Planned(devices.Backend):
+class Planned(planned.Planned):
     """``work`` is what the last program would run."""
-    type, name, software, has_f16 = "webgpu", "planned", False, True
     matrices = frozenset({"f16"})
-    limits = {"maxStorageBuffersPerShaderStage": 10, "maxComputeInvocationsPerWorkgroup": 256, "maxComputeWorkgroupSizeX": 256,
-              "maxComputeWorkgroupStorageSize": 32768, "maxStorageBufferBindingSize": 1 << 30}
 
     def __init__(self):
         super().__init__()
-        self.work, self.idle = [], []
-
-    def make_form(self, dtype, numel):
-        return devices.Form(self, dtype, numel, size_class(numel * 4), self.idle)
-
-    def allocate(self, dtype, numel):
-        return devices.Storage(self.form(dtype, numel), 0)
-
-    def launch(self, plan, storages, scalars):
-        return [self.allocate(f.dtype, f.numel) for f in plan.forms]
+        self.work = []
 
     def can_gather(self, storages):
         return True
@@ -64,7 +51,4 @@ class Planned(devices.Backend):
     def ready(self, handle):
         return True
 
-    def nothing(self, *args):
-        pass
-
-    write = run = prepare = forget = replay = drop = flush = synchronize = nothing
+    prepare = replay = drop = flush = synchronize = planned.Planned.nothing

@@ -28,7 +28,7 @@ def _division(device, heads, queries, keys, size, wide):
     return qx, slices
 
 
-def _attention_shape(q, k, v, mask, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
+def _attention_shape(q, k, v, mask=None, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
     batch, heads, queries, _ = q.shape
     return (batch, heads, queries, v.shape[-1]) if primitive else (batch, queries, heads, v.shape[-1]), q.dtype
 
@@ -54,7 +54,7 @@ def _attention_run(plan, q, k, v, mask, y, *, scale, causal, mask_is="seen", fil
     for o in (q, k, v):
         words += [o.meta.offset, *o.meta.strides]
     operands = [q, k, v, *([mask] if mask is not None else []), y]
-    plan.dispatch(kernels.load("attention", consts, {"T": y.meta.dtype.wgsl}, text), operands, [*words, *fields], count)
+    plan.dispatch(kernels.from_file("attention", consts, {"T": y.meta.dtype.wgsl}, text), operands, [*words, *fields], count)
 
 
 def _attention_numpy(np, q, k, v, mask, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
@@ -73,7 +73,8 @@ def _attention_numpy(np, q, k, v, mask, *, scale, causal, mask_is="seen", fill=-
     return y if primitive else y.swapaxes(1, 2)
 
 
-ATTENTION = Op("attention", _attention_shape, _attention_run, _attention_numpy)
+ATTENTION = Op("attention", _attention_shape, _attention_run, _attention_numpy,
+               doc="Scaled dot product attention in one kernel that stores no scores.")
 
 
 def fits(query, key, value, mask) -> bool:

@@ -8,7 +8,7 @@ from ..autograd import apply
 from . import conv
 from .gemm import Product, Result, Side, plan_product
 from .matmul import MATMUL, matrix_side
-from .registry import FUNCTIONS, OPS, Op, pointwise
+from .registry import FUNCTIONS, OPS, Op, S, T, pointwise
 
 FEW = 4              # rows up to which each weight is read once
 
@@ -89,15 +89,35 @@ def _block_text(form, params, bindings, types=""):
 # the two primitives
 def _floats_run(plan, w, y, *, form, shape):
     w = plan.contiguous(w, True)
-    kernel = kernels.load("blocks_floats", text=_block_text(form, "count: u32", [("read", "w", "u32"), ("read_write", "y", "f32")], "alias T = f32;"))
+    kernel = kernels.from_file("blocks_floats", text=_block_text(form, "count: u32", [("read", "w", "u32"), ("read_write", "y", "f32")], "alias T = f32;"))
     plan.dispatch(kernel, [w, y], [y.meta.numel], -(-y.meta.numel // 256))
 
 
-FLOATS = Op("blocks_to_floats", lambda w, *, form, shape: (shape, dtypes.float32), _floats_run,
-            lambda np, w, *, form, shape: floats_of(np, w, form, shape[0] * shape[1]).reshape(shape))
+def _floats_shape(w, *, form, shape):
+    return shape, dtypes.float32
 
 
-def _linear_shape(x, w, bias, *, form, shape):
+def _floats_numpy(np, w, *, form, shape):
+    return floats_of(np, w, form, shape[0] * shape[1]).reshape(shape)
+
+
+def _case(form, *shape):
+    """Words of blocks whose scales are finite numbers, and the attributes that go with them."""
+    import random
+    draw, blocks = random.Random(form.block), shape[0] * shape[1] // form.group
+    data = b"".join(bytes([draw.randrange(256), 0x2c] * (form.header // 2) + [draw.randrange(256) for _ in range(form.block - form.header)]) for _ in range(blocks))
+    data += bytes(-len(data) % 4)
+    words = [int.from_bytes(data[i:i + 4], "little", signed=True) for i in range(0, len(data), 4)]
+    return T(len(words), dtype="int32", values=words), {"form": form, "shape": shape}
+
+
+FORMS = [(Q4_0, 5, 96), (Q4_1, 3, 64), (Q8_0, 3, 96), (Form(4, 4, 1, 64), 6, 128), (Form(8, 4, 0, 128), 2, 256)]
+CASES = [_case(*form) for form in FORMS]
+FLOATS = Op("blocks_to_floats", _floats_shape, _floats_run, _floats_numpy, doc="Weights in blocks of 4 or 8 bits as floats.",
+            samples=[S(w, **where) for w, where in CASES])
+
+
+def _linear_shape(x, w, bias=None, *, form, shape):
     return (*x.shape[:-1], shape[0]), x.dtype
 
 
@@ -118,7 +138,7 @@ def _few(plan, x, w, bias, y, rows, form, shape):
     bindings = [("read", "x", "vec4<f32>"), ("read", "w", "u32"), *([("read", "bias", "f32")] if bias else []), ("read_write", "y", "f32")]
     text = _block_text(form, "depth: u32, outputs: u32, bias_offset: u32, bias_step: u32", bindings)
     added = "bias[p.bias_offset + o * p.bias_step]" if bias else "0.0"
-    kernel = kernels.load("blocks_rows", {"ROWS": rows, "LANES": lanes}, text=f"{text}\nfn bias_of(o: u32) -> f32 {{ return {added}; }}")
+    kernel = kernels.from_file("blocks_rows", {"ROWS": rows, "LANES": lanes}, text=f"{text}\nfn bias_of(o: u32) -> f32 {{ return {added}; }}")
     words = [depth, outputs, bias.meta.offset if bias else 0, bias.meta.strides[0] if bias else 0]
     plan.dispatch(kernel, [x, w, *([bias] if bias else []), y], words, -(-outputs // (64 // lanes)))
 
@@ -149,4 +169,7 @@ def _x_gradient(g, w, form, shape):
     return apply(MATMUL, g, apply(FLOATS, w, form=form, shape=shape), None)
 
 
-LINEAR = Op("linear_blocks", _linear_shape, _linear_run, _linear_numpy, {"x": _x_gradient, "bias": lambda g: g})
+LINEAR = Op("linear_blocks", _linear_shape, _linear_run, _linear_numpy, {"x": _x_gradient, "bias": lambda g: g},
+            doc="Rows times transposed weights that stay in blocks of 4 or 8 bits.",
+            samples=[S(T(rows, where["shape"][1], grad=False), w, T(where["shape"][0], grad=False), tol=1e-3, **where) for w, where in CASES for rows in (1, 7)] + [
+                S(T(2, CASES[0][1]["shape"][1], grad=False), CASES[0][0], None, tol=1e-3, **CASES[0][1])])

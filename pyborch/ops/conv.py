@@ -6,17 +6,17 @@ from ..autograd import apply
 from . import pointwise_plan
 from .gemm import Product, Result, Side, plan_product, plan_products
 from .matmul import upcast
-from .registry import Op
+from .registry import Op, S, T
 
 # Sizes of an image are literals of the kernel (no loads in the inner loop), its place and the batch are parameters.
 
 
 # shapes: ``size`` is the height and width of the result
-def _convolve_shape(x, w, b, *, stride, padding, dilation, groups, size):
+def _convolve_shape(x, w, b=None, *, stride, padding, dilation, groups, size):
     return (x.shape[0], w.shape[0], *size), x.dtype
 
 
-def _transposed_shape(x, w, b, *, stride, padding, dilation, groups, size):
+def _transposed_shape(x, w, b=None, *, stride, padding, dilation, groups, size):
     return (x.shape[0], w.shape[1] * groups, *size), x.dtype
 
 
@@ -257,7 +257,11 @@ def _weights_x(g, u, x, stride, padding, dilation, groups):
 
 
 CONVOLVE = Op("convolution", _convolve_shape, _convolve_run, convolve_numpy,
-              {"x": _convolve_x, "w": _convolve_w, "b": lambda g: g.sum((0, 2, 3))})
+              {"x": _convolve_x, "w": _convolve_w, "b": lambda g: g.sum((0, 2, 3))},
+              doc="A convolution of images, with stride, padding, dilation and groups.",
+              bench=[S(T(16, 64, 56, 56), T(64, 64, 3, 3), None, **_where((1, 1), (1, 1), (1, 1), 1), size=(56, 56))])
 TRANSPOSED = Op("convolution_transposed", _transposed_shape, _transposed_run, _transposed_numpy,
-                {"x": _transposed_x, "w": _transposed_w, "b": lambda g: g.sum((0, 2, 3))})
-WEIGHTS = Op("convolution_weights", _weights_shape, _weights_run, _weights_numpy, {"u": _weights_u, "x": _weights_x})
+                {"x": _transposed_x, "w": _transposed_w, "b": lambda g: g.sum((0, 2, 3))},
+                doc="The derivative of a convolution for its images, which is a transposed convolution.")
+WEIGHTS = Op("convolution_weights", _weights_shape, _weights_run, _weights_numpy, {"u": _weights_u, "x": _weights_x},
+             doc="The derivative of a convolution for its weights.")

@@ -200,7 +200,7 @@ def _moments_gradient(gs, x, ys, dims, keepdim):
 
 MOMENTS = Op("moments", _moments_shape,
              lambda plan, x, m2, mean, *, dims, keepdim: plan_reduce(plan, [x], [m2, mean], dims, VAR_RECIPE),
-             _moments_numpy, {"x": _moments_gradient})
+             _moments_numpy, {"x": _moments_gradient}, doc="Sums of squared distances from the mean, and means.")
 VARS = [S(GRID), S(GRID, 1), S(GRID, (0, 2), keepdim=True), S(GRID, 1, correction=0), S(LONG, 1), S(LONG, 0), S(GRID, 1, unbiased=False)]
 
 

@@ -17,7 +17,7 @@ def plan_fill(plan, y, value) -> None:
         kind = {"f": "f32", "u": "i32", "i": "i32", "b": "u32"}[m.dtype.kind] if m.dtype.name != "uint32" else "u32"
         value.kind = kind[0]
         first = len(plan.steps)
-        plan.dispatch(kernels.load("fill", types={"T": m.dtype.wgsl, "V": kind}), [y], [m.numel, m.offset, value], -(-m.numel // 256))
+        plan.dispatch(kernels.from_file("fill", types={"T": m.dtype.wgsl, "V": kind}), [y], [m.numel, m.offset, value], -(-m.numel // 256))
         if value.index == 0:
             own = kernels.Plan(FILL, (), (m,), (), ("value",), {})   # the op at hand may read tensors, this part of it does not
             plan.part("pointwise", first, [], [y], (own, FILL, (kind,), {}))
@@ -28,7 +28,7 @@ def _full_run(plan, y, *, shape, dtype, device):
 
 
 FULL = Op("full", lambda *, shape, dtype, device: (shape, dtype), _full_run, lambda np, *, shape, dtype, device, value: np.full(shape, value),
-          scalars=("value",))
+          scalars=("value",), doc="A tensor filled with one number.")
 FULL.overwrites = True
 
 
@@ -74,7 +74,7 @@ def _sequence_run(plan, y, *, count, halves, dtype, device):
     if count:
         kind = "f32" if dtype.kind == "f" else "i32"
         words = [count, *[plan.named(n, kind[0]) for n in ("start", "step", "end")]]
-        plan.dispatch(kernels.load("sequence", {"HALVES": halves}, {"T": dtype.wgsl, "V": kind}), [y], words, -(-count // 256))
+        plan.dispatch(kernels.from_file("sequence", {"HALVES": halves}, {"T": dtype.wgsl, "V": kind}), [y], words, -(-count // 256))
 
 
 def _sequence_reference(np, *, count, halves, dtype, device, start, step, end):
@@ -83,7 +83,8 @@ def _sequence_reference(np, *, count, halves, dtype, device, start, step, end):
     return np.where(index < count // 2, up, end - (count - 1 - index) * step) if halves else up
 
 
-SEQUENCE = Op("sequence", lambda *, count, halves, dtype, device: ((count,), dtype), _sequence_run, _sequence_reference, scalars=("start", "step", "end"))
+SEQUENCE = Op("sequence", lambda *, count, halves, dtype, device: ((count,), dtype), _sequence_run, _sequence_reference, scalars=("start", "step", "end"),
+              doc="Evenly spaced numbers.")
 
 
 def sequence_of(count, start, step, end, dtype, device, halves=False):

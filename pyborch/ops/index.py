@@ -33,7 +33,7 @@ def _gather_run(plan, x, index, y, *, dim, spread, wrap):
     _, n, inner = _split(x.meta.shape, dim)
     m, strides = _index_strides(index, dim, inner, spread)
     words = [y.meta.numel, n, m, inner, *strides, x.meta.offset, index.meta.offset]
-    plan.dispatch(kernels.load("gather", {"WRAP": wrap}, {"T": x.meta.dtype.wgsl}), [x, index, y], words, -(-y.meta.numel // 256))
+    plan.dispatch(kernels.from_file("gather", {"WRAP": wrap}, {"T": x.meta.dtype.wgsl}), [x, index, y], words, -(-y.meta.numel // 256))
 
 
 def _checked(np, index, n, dim, wrap, error=RuntimeError, words="index {} is out of bounds for dimension {} with size {}"):
@@ -46,7 +46,7 @@ def _checked(np, index, n, dim, wrap, error=RuntimeError, words="index {} is out
 
 def _gather_numpy(np, x, index, *, dim, spread, wrap):
     told = (IndexError, "index out of range in self") if spread and not wrap else (IndexError,) if wrap else ()
-    index = _checked(np, index, x.shape[dim] if x.ndim else 1, dim, wrap, *told).astype(np.int64)
+    index = _checked(np, index, x.shape[dim] if x.ndim else 1, dim, wrap, *told).astype(np.intp)  # 32 bits in a browser
     if spread:
         return np.take(x, index, dim)
     if not x.ndim:
@@ -59,7 +59,8 @@ def _gather_gradient(g, index, metas, dim, spread, wrap):
     return apply(SCATTER, zeros, index, g, dim=dim, spread=spread, wrap=wrap, how="sum")
 
 
-GATHER = Op("gather", _gather_shape, _gather_run, _gather_numpy, grad={"x": _gather_gradient})
+GATHER = Op("gather", _gather_shape, _gather_run, _gather_numpy, grad={"x": _gather_gradient},
+            doc="Elements of x picked by indices along a dim.")
 
 
 # Writing: source has the index's shape, or is x with m elements along dim (spread)
@@ -79,7 +80,7 @@ def _scatter_run(plan, x, index, source, y, *, dim, spread, wrap, how):
         extremes = "return max(a, v);", "return min(a, v);"
     text = (f"alias V = {v};\nfn max_of(a: V, v: V) -> V {{ {extremes[0]} }}\nfn min_of(a: V, v: V) -> V {{ {extremes[1]} }}\n"
             f"fn combine(a: V, v: V) -> V {{ {WRITES[how]} }}")
-    kernel = kernels.load("scatter", {"WRAP": wrap}, {"T": x.meta.dtype.wgsl}, text)
+    kernel = kernels.from_file("scatter", {"WRAP": wrap}, {"T": x.meta.dtype.wgsl}, text)
     plan.dispatch(kernel, [source, index, y], [outer * inner, n, m, inner, *strides, source.meta.offset, index.meta.offset], -(-outer * inner // 64))
 
 
@@ -121,7 +122,8 @@ def _scatter_gradient(gs, tensors, ys, dim, spread, wrap, how):
     return share * hits_x, None, _picked(share, index, dim, spread, wrap) * hits
 
 
-SCATTER = Op("scatter", _scatter_shape, _scatter_run, _scatter_numpy, grad={("x", "index", "source"): _scatter_gradient})
+SCATTER = Op("scatter", _scatter_shape, _scatter_run, _scatter_numpy, grad={("x", "index", "source"): _scatter_gradient},
+             doc="x with elements of source written, added or otherwise combined at indices along a dim.")
 
 
 # checks

@@ -39,7 +39,8 @@ def _cat_gradient(g, metas, dim):
     return [g.narrow(dim, start, m.shape[dim]) for start, m in zip(starts, metas)]
 
 
-CAT = Op("cat", _cat_shape, _cat_run, lambda np, *arrays, dim: np.concatenate(arrays, dim), grad={"tensors": _cat_gradient})
+CAT = Op("cat", _cat_shape, _cat_run, lambda np, *arrays, dim: np.concatenate(arrays, dim), grad={"tensors": _cat_gradient},
+         doc="Tensors joined along a dim.")
 
 
 @function(to="torch", samples=[S([T(2, 3), T(4, 3)]), S([T(2, 3), T(2, 1), T(2, 2)], 1), S([T(2, 3, view=lambda t: t.t()), T(3, 1)], dim=-1),
@@ -88,7 +89,7 @@ _joiner("dstack", lambda x: x.reshape(1, -1, 1) if x.dim() < 2 else x.unsqueeze(
 
 # flip
 def _flip_run(plan, x, y, *, dims):
-    from ..kernels import load
+    from ..kernels import from_file
     rank, m = len(x.meta.shape), x.meta
     if not m.numel:
         return
@@ -98,14 +99,15 @@ def _flip_run(plan, x, y, *, dims):
     words = [m.numel, start]
     for axis in range(6):
         words += [sizes[axis - 6 + len(sizes)], steps[axis - 6 + len(sizes)] & 0xFFFFFFFF] if axis >= 6 - len(sizes) else [1, 0]
-    plan.dispatch(load("walk", types={"T": m.dtype.wgsl}), [x, y], words, -(-m.numel // 256))
+    plan.dispatch(from_file("walk", types={"T": m.dtype.wgsl}), [x, y], words, -(-m.numel // 256))
 
 
 def _flip_reference(np, x, *, dims):
     return np.flip(x, dims)
 
 
-FLIP = Op("flip", lambda x, *, dims: (x.shape, x.dtype), _flip_run, _flip_reference, grad={"x": lambda g, dims: g.flip(dims)})
+FLIP = Op("flip", lambda x, *, dims: (x.shape, x.dtype), _flip_run, _flip_reference, grad={"x": lambda g, dims: g.flip(dims)},
+          doc="Elements in reverse order along dims.")
 
 
 @function(to="torch Tensor", samples=[S(GRID, (0,)), S(GRID, (1, 2)), S(T(2, 3, view=lambda t: t.t()), (-1,))])
@@ -154,7 +156,8 @@ def _pad_gradient(g, low, x):
     return g
 
 
-PAD = Op("constant_pad", _pad_shape, _pad_run, _pad_reference, grad={"x": _pad_gradient}, scalars=("value",))
+PAD = Op("constant_pad", _pad_shape, _pad_run, _pad_reference, grad={"x": _pad_gradient}, scalars=("value",),
+         doc="Borders of one number added or cut off.")
 
 
 @function(to="F", samples=[S(T(2, 3), (1, 2)), S(GRID, (1, 0, 0, 2), value=1.5), S(GRID, (-1, 1)), S(T(1, 2, 5), (2, 3), "reflect"),

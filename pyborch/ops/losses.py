@@ -39,7 +39,7 @@ def _target_shape(x):
     return () if len(x.shape) == 1 else (x.shape[0], *x.shape[2:])
 
 
-def _nll_shape(x, target, weight, *, ignore_index):
+def _nll_shape(x, target, weight=None, *, ignore_index):
     return [(_target_shape(x), x.dtype), (_target_shape(x), x.dtype)]
 
 
@@ -56,7 +56,7 @@ def _nll_run(plan, x, target, weight, loss, scale, *, ignore_index):
     names += [("read_write", "loss", stored), ("read_write", "scale", stored)]
     text += "\n" + "\n".join(f"@group(0) @binding({k}) var<storage, {a}> {n}: array<{t}>;" for k, (a, n, t) in enumerate(names))
     words = [count, classes, inner, ignore_index, x.meta.offset, target.meta.offset, weight.meta.offset if weight else 0]
-    plan.dispatch(kernels.load("nll", types={"T": stored}, text=text), [x, target, *([weight] if weight else []), loss, scale], words, -(-count // 64))
+    plan.dispatch(kernels.from_file("nll", types={"T": stored}, text=text), [x, target, *([weight] if weight else []), loss, scale], words, -(-count // 64))
 
 
 pointwise("_nll_pick", lambda m, x, t, *, inner, size: m.where(m.place(inner, size) == t, -x, 0.0), fixed={"t": "i32"}, to="")
@@ -108,7 +108,7 @@ def _nll_grad_run(plan, g, target, scale, out, *, shape):
     g, target, scale = plan.contiguous(g), plan.contiguous(target), plan.contiguous(scale)
     count, classes, inner = _positions(out.meta)
     words = [out.meta.numel, classes, inner, g.meta.offset, target.meta.offset, scale.meta.offset]
-    plan.dispatch(kernels.load("nll_grad", types={"T": g.meta.dtype.wgsl}), [g, target, scale, out], words, -(-out.meta.numel // 256))
+    plan.dispatch(kernels.from_file("nll_grad", types={"T": g.meta.dtype.wgsl}), [g, target, scale, out], words, -(-out.meta.numel // 256))
 
 
 def _nll_grad_numpy(np, g, target, scale, *, shape):
@@ -121,9 +121,11 @@ def _nll_grad_numpy(np, g, target, scale, *, shape):
 
 
 NLL_GRAD = Op("nll_grad", lambda g, target, scale, *, shape: (shape, g.dtype), _nll_grad_run, _nll_grad_numpy, parts=_nll_grad_parts,
-              grad={"g": lambda gs, tensors, shape: apply(NLL, gs[0], tensors[1], None, ignore_index=-(1 << 30))[0] * tensors[2]})
+              grad={"g": lambda gs, tensors, shape: apply(NLL, gs[0], tensors[1], None, ignore_index=-(1 << 30))[0] * tensors[2]},
+              doc="The gradient of nll for its input.")
 NLL = Op("nll", _nll_shape, _nll_run, _nll_numpy, parts=_nll_parts,
-         grad={"x": lambda gs, target, ys, metas: apply(NLL_GRAD, gs[0], target, ys[1].detach(), shape=tuple(metas[0].shape))})
+         grad={"x": lambda gs, target, ys, metas: apply(NLL_GRAD, gs[0], target, ys[1].detach(), shape=tuple(metas[0].shape))},
+         doc="The negative log likelihood of target classes, and what each target weighs.")
 
 
 def _check_classes(input, target):

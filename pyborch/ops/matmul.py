@@ -20,7 +20,7 @@ def upcast(np, *arrays):
 
 
 # the two primitives
-def _matmul_shape(a, b, bias):
+def _matmul_shape(a, b, bias=None):
     batch = shapes.broadcast(a.shape[:-2], b.shape[:-2])
     return (*batch, a.shape[-2], b.shape[-1]), a.dtype
 
@@ -47,10 +47,12 @@ def _b_gradient(g, a, b):
 
 
 MATMUL = Op("matmul", _matmul_shape, _matmul_run, _matmul_numpy,
-            {"a": _a_gradient, "b": _b_gradient, "bias": lambda g: g})
+            {"a": _a_gradient, "b": _b_gradient, "bias": lambda g: g},
+            doc="Matrix products of the last two dims, with an optional bias that is added.",
+            bench=[S(T(n, n, dtype=d), T(n, n, dtype=d), None) for n, d in ((1024, "float32"), (1024, "float16"))])
 
 
-def _linear_shape(x, w, b):
+def _linear_shape(x, w, b=None):
     return (*x.shape[:-1], w.shape[0]), x.dtype
 
 
@@ -69,7 +71,9 @@ def _rows(x):
 
 
 LINEAR = Op("linear", _linear_shape, _linear_run, _linear_numpy,
-            {"x": lambda g, w: apply(MATMUL, g, w, None), "w": lambda g, x: apply(MATMUL, _rows(g).mT, _rows(x), None), "b": lambda g: g})
+            {"x": lambda g, w: apply(MATMUL, g, w, None), "w": lambda g, x: apply(MATMUL, _rows(g).mT, _rows(x), None), "b": lambda g: g},
+            doc="Rows times transposed weights, with an optional bias.",
+            bench=[S(T(4096, 768, dtype=d), T(768, 768, dtype=d), T(768, dtype=d)) for d in ("float32", "float16")])
 
 
 def run_matmul(plan, a, b, bias, y, cols, b_batch_strides, b_col, b_step):

@@ -91,8 +91,10 @@ def _rows_grad_numpy(np, g, y, scale, *, center):
     return scale * (inside - y * (g * y).mean(1, keepdims=True))
 
 
-ROWS_GRAD = Op("normalize_rows_grad", lambda g, y, scale, *, center: (g.shape, g.dtype), _rows_grad_run, _rows_grad_numpy, parts=_rows_grad_parts)
-ROWS = Op("normalize_rows", _rows_shape, _rows_run, _rows_numpy, grad={"x": _rows_gradient}, parts=_rows_parts)
+ROWS_GRAD = Op("normalize_rows_grad", lambda g, y, scale, *, center: (g.shape, g.dtype), _rows_grad_run, _rows_grad_numpy, parts=_rows_grad_parts,
+               doc="The gradient of normalize_rows for its input.")
+ROWS = Op("normalize_rows", _rows_shape, _rows_run, _rows_numpy, grad={"x": _rows_gradient}, parts=_rows_parts,
+          doc="Rows divided by their root mean square or, centred, by their standard deviation.")
 
 
 def _normalized(x, rows, eps, center):
@@ -250,8 +252,10 @@ def _bn_grad_numpy(np, g, x, w, mean, m2, *, eps):
     return gx, sgd * scale, sg
 
 
-BN_GRAD = Op("batch_norm_grad", _bn_grad_shape, _bn_grad_run, _bn_grad_numpy)
-BATCH_NORM = Op("batch_norm", _bn_shape, _bn_run, _bn_numpy, grad={("x", "w", "b"): _bn_gradient})
+BN_GRAD = Op("batch_norm_grad", _bn_grad_shape, _bn_grad_run, _bn_grad_numpy,
+             doc="The gradients of batch_norm for its input, weight and bias.")
+BATCH_NORM = Op("batch_norm", _bn_shape, _bn_run, _bn_numpy, grad={("x", "w", "b"): _bn_gradient},
+                doc="Channels normalized over a batch, with the batch's means and sums of squared distances.")
 
 
 @function(to="F", samples=[S(T(4, 3, 5), None, None, training=True), S(T(4, 3), None, None, T(3), T(3), training=True),

@@ -10,7 +10,7 @@ from .. import dtypes, kernels
 from .. import shape as shapes
 from ..autograd import apply
 from .matmul import upcast
-from .registry import Op
+from .registry import Op, S, T
 
 ADAPTIVE = ((1, 1), (1, 1), (0, 0), (1, 1), True)
 
@@ -85,7 +85,7 @@ def _planes(np, at, plane):
 def _scatter_numpy(np, u, at, *, window, size):
     (u,), plane = upcast(np, u), size[0] * size[1]
     total = shapes.numel(u.shape[:-2]) * plane
-    result = np.bincount(_planes(np, at, plane), u.ravel(), total) if total else np.zeros(0)
+    result = np.bincount(_planes(np, at, plane).astype(np.intp), u.ravel(), total) if total else np.zeros(0)
     return result.reshape(*u.shape[:-2], *size)
 
 
@@ -131,7 +131,7 @@ def _kernel(name, window, x, text):
     values = zip(("KH", "KW", "SH", "SW", "PH", "PW", "DH", "DW"), (*kernel, *stride, *padding, *dilation))
     lines = [f"alias ACC = {acc};", f"const ADAPTIVE = {str(adaptive).lower()};", *(f"const {n}: i32 = {v};" for n, v in values), text,
              kernels.source("pool")]
-    return kernels.load(name, types={"T": x.meta.dtype.wgsl}, text="\n".join(lines))
+    return kernels.from_file(name, types={"T": x.meta.dtype.wgsl}, text="\n".join(lines))
 
 
 def _dispatch(plan, name, window, buffers, large, small, count, x_offset, u_offset, text=""):
@@ -196,8 +196,12 @@ def _spread_gradient(g, metas, window, include_pad, divisor):
     return apply(AVERAGE, g, window=window, size=_size(metas), include_pad=include_pad, divisor=divisor)
 
 
-MAX = Op("max_pool", _max_shape, _max_run, _max_numpy, {"x": _max_gradient})
-SCATTER = Op("max_pool_scatter", _moved_shape, _scatter_run, _scatter_numpy, {"u": _scatter_gradient})
-PICK = Op("max_pool_pick", _moved_shape, _pick_run, _pick_numpy, {"u": _pick_gradient})
-AVERAGE = Op("avg_pool", _average_shape, _average_run, _average_numpy, {"x": _average_gradient})
-SPREAD = Op("avg_pool_spread", _average_shape, _spread_run, _spread_numpy, {"x": _spread_gradient})
+MAX = Op("max_pool", _max_shape, _max_run, _max_numpy, {"x": _max_gradient}, doc="The largest element of each window, and where it is.")
+SCATTER = Op("max_pool_scatter", _moved_shape, _scatter_run, _scatter_numpy, {"u": _scatter_gradient},
+             doc="The gradient of max_pool: elements sent back to where they came from.")
+PICK = Op("max_pool_pick", _moved_shape, _pick_run, _pick_numpy, {"u": _pick_gradient},
+          doc="Elements picked where max_pool found its largest.",
+          samples=[S(T(1, 2, 4, 4), T(1, 2, 2, 2, dtype="int64", values=(0, 3, 9, 10, 5, 2, 12, 15)), window=((2, 2), (2, 2), (0, 0), (1, 1), False), size=(2, 2))])
+AVERAGE = Op("avg_pool", _average_shape, _average_run, _average_numpy, {"x": _average_gradient}, doc="The mean of each window.")
+SPREAD = Op("avg_pool_spread", _average_shape, _spread_run, _spread_numpy, {"x": _spread_gradient},
+            doc="The gradient of avg_pool: elements spread over their windows.")

@@ -5,7 +5,7 @@ from ..autograd import apply
 from . import conv
 from .gemm import Product, Result, plan_product
 from .matmul import matrix_side
-from .registry import FUNCTIONS, OPS, Op, pointwise
+from .registry import FUNCTIONS, OPS, Op, S, T, pointwise
 
 LOW, HIGH = -128.0, 127.0
 
@@ -102,5 +102,16 @@ def _linear_run(plan, x, w, scale, bias, y):
     conv.into(plan, y, fill)
 
 
-CONVOLVE = Op("convolution_int8", _convolve_shape, _convolve_run, _convolve_numpy)
-LINEAR = Op("linear_int8", _linear_shape, _linear_run, _linear_numpy)
+def _words(*shape):
+    return T(*shape, dtype="int32", low=-(1 << 31), high=(1 << 31) - 1)
+
+
+CHANNELS = T(3, low=0.001, high=0.01)
+WHERE = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1}
+CONVOLVE = Op("convolution_int8", _convolve_shape, _convolve_run, _convolve_numpy,
+              doc="A convolution of int8 images and weights, four to a word, scaled to float32.",
+              samples=[S(_words(2, 2, 5, 6), _words(3, 2, 3, 3), CHANNELS, T(3), **WHERE, size=(5, 6), zero=-3),
+                       S(_words(1, 1, 6, 5), _words(3, 1, 2, 2), CHANNELS, T(3), **{**WHERE, "stride": (2, 2), "padding": (0, 0)}, size=(3, 2), zero=0)])
+LINEAR = Op("linear_int8", _linear_shape, _linear_run, _linear_numpy,
+            doc="Rows of int8 times transposed int8 weights, four to a word, scaled to float32.",
+            samples=[S(_words(4, 5), _words(3, 5), CHANNELS, T(3)), S(_words(2, 3, 9), _words(3, 9), CHANNELS, T(3))])

@@ -8,9 +8,10 @@ from .. import shape as shapes
 from ..autograd import apply, no_grad, state
 from ..random import default_generator, host_seed
 from .create import _backend, _made, _shape
-from .registry import Op, function
+from .registry import Op, S, T, function
 
 SCALARS = ("seed_low", "seed_high", "offset_low", "offset_high")
+STREAM = dict(zip(SCALARS, (7, 1, 5, 0)))     # of the samples
 VALUES = {  # per kind: (compute type, body of value(w, k), numpy of it)
     "uniform": ("f32", "return p.a + (p.b - p.a) * unit(w[k]);"),
     "normal": ("f32", "let r = sqrt(-2.0 * log(1.0 - unit(w[k & 2u]))); let t = 6.283185307179586 * unit(w[(k & 2u) + 1u]); "
@@ -48,7 +49,7 @@ def _random_run(plan, y, *, kind, shape, dtype, device):
     bound = "i32" if kind == "integer" else "f32"
     text = kernels.source("pointwise_functions") + kernels.source("philox") + f"\nfn value(w: vec4<u32>, k: u32) -> {type} {{ {body} }}"
     words = [m.numel, m.offset, *[plan.named(n, "u") for n in SCALARS], plan.named("a", bound[0]), plan.named("b", bound[0])]
-    plan.dispatch(kernels.load("random", types={"T": m.dtype.wgsl, "B": bound}, text=text), [y], words, -(-m.numel // 256))
+    plan.dispatch(kernels.from_file("random", types={"T": m.dtype.wgsl, "B": bound}, text=text), [y], words, -(-m.numel // 256))
 
 
 def _random_numpy(np, *, kind, shape, dtype, device, a, b, **stream):
@@ -68,7 +69,11 @@ def _random_numpy(np, *, kind, shape, dtype, device, a, b, **stream):
     return value[:count].reshape(shape)
 
 
-RANDOM = Op("random", lambda *, kind, shape, dtype, device: (shape, dtype), _random_run, _random_numpy, scalars=(*SCALARS, "a", "b"))
+RANDOM = Op("random", lambda *, kind, shape, dtype, device: (shape, dtype), _random_run, _random_numpy, scalars=(*SCALARS, "a", "b"),
+            doc="Random numbers of a kind, from a seed and a counter.",
+            samples=[S(kind=kind, shape=(3, 7), dtype=dtype, device=None, **STREAM, a=a, b=b) for kind, dtype, a, b in (
+                ("uniform", "float32", -1.0, 2.0), ("normal", "float32", 0.5, 2.0), ("integer", "int64", 3, 9), ("exponential", "float32", 2.0, 0.0),
+                ("bernoulli", "float32", 0.3, 0.0))])
 RANDOM.overwrites = True
 
 
@@ -215,7 +220,7 @@ def _dropout_run(plan, x, y):
     x = plan.contiguous(x)
     m = x.meta
     words = [m.numel, m.offset, *[plan.named(n, "u") for n in SCALARS], plan.named("rate"), plan.named("scale")]
-    plan.dispatch(kernels.load("dropout", types={"T": m.dtype.wgsl}, text=kernels.source("philox")), [x, y], words, -(-m.numel // 256))
+    plan.dispatch(kernels.from_file("dropout", types={"T": m.dtype.wgsl}, text=kernels.source("philox")), [x, y], words, -(-m.numel // 256))
 
 
 def _dropout_numpy(np, x, *, rate, scale, **stream):
@@ -225,7 +230,9 @@ def _dropout_numpy(np, x, *, rate, scale, **stream):
 
 DROPOUT = Op("dropout", lambda x: (x.shape, x.dtype), _dropout_run, _dropout_numpy, scalars=(*SCALARS, "rate", "scale"),
              grad={"x": lambda g, seed_low, seed_high, offset_low, offset_high, rate, scale: apply(
-                 DROPOUT, g, seed_low=seed_low, seed_high=seed_high, offset_low=offset_low, offset_high=offset_high, rate=rate, scale=scale)})
+                 DROPOUT, g, seed_low=seed_low, seed_high=seed_high, offset_low=offset_low, offset_high=offset_high, rate=rate, scale=scale)},
+             doc="Elements left out at random, the others scaled.",
+             samples=[S(T(5, 7), **STREAM, rate=0.3, scale=1 / 0.7), S(T(4, 3, view=lambda t: t.t()), **STREAM, rate=0.5, scale=2.0)])
 
 
 def _check_p(p):

@@ -31,14 +31,14 @@ def _dims(input, dim):
     return shapes.normalize_dims(dim, len(input.meta.shape))
 
 
-def reduction(name, recipe_of, reference, grad=None, dtype_of=None):
+def reduction(name, recipe_of, reference, grad=None, dtype_of=None, doc=""):
     """An Op over ``dims`` and ``keepdim``; ``recipe_of(dtype)`` gives its WGSL."""
     def shape(x, *, dims, keepdim):
         return reduced_shape(x.shape, dims, keepdim), dtype_of(x.dtype) if dtype_of else x.dtype
 
     def run(plan, x, y, *, dims, keepdim):
         plan_reduce(plan, [x], [y], dims, recipe_of(x.meta.dtype))
-    return Op(name, shape, run, reference, grad)
+    return Op(name, shape, run, reference, grad, doc=doc)
 
 
 _recipes: dict = {}

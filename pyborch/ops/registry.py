@@ -64,15 +64,18 @@ def namespace(space: str) -> dict:
 
 
 class Op:
-    """A primitive: shape rule, GPU plan, numpy reference and gradients. See docs/design.md for the signatures."""
+    """A primitive: shape rule, GPU plan, numpy reference and gradients. See docs/design.md for the signatures.
+
+    ``samples`` are calls of the op itself, where no public function's samples run it; ``bench`` those worth measuring.
+    """
     pointwise = False
     overwrites = False  # True: writes all of its output and may do so to a tensor that has a history
     scalars: tuple = ()
     parts = None        # like run, but made of plan_reduce and plan_part, which the compiler fuses
 
-    def __init__(self, name, shape, run, reference, grad=None, scalars=(), bench=(), parts=None):
-        self.name, self.shape, self.run, self.reference, self.parts = name, shape, run, reference, parts
-        self.scalars, self.bench = tuple(scalars), bench
+    def __init__(self, name, shape, run, reference, grad=None, scalars=(), bench=(), parts=None, doc="", samples=()):
+        self.name, self.shape, self.run, self.reference, self.parts, self.doc = name, shape, run, reference, parts, doc
+        self.scalars, self.bench, self.samples = tuple(scalars), bench, samples
         self.rules = _rules(self, grad or {})
         OPS[name] = self
 

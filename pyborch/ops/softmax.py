@@ -89,11 +89,13 @@ def _same(x, *, dim):
 SOFTMAX_GRAD = Op("softmax_grad", lambda g, y, *, dim: (g.shape, g.dtype), _backward(False),
                   lambda np, g, y, *, dim: y * (g - (g * y).sum(dim, keepdims=True)),
                   parts=_backward_parts(False),
-                  grad={("g", "y"): lambda gs, tensors, dim: _softmax_second(gs[0], tensors[0], tensors[1], dim)})
+                  grad={("g", "y"): lambda gs, tensors, dim: _softmax_second(gs[0], tensors[0], tensors[1], dim)},
+                  doc="The gradient of softmax for its input.")
 LOG_SOFTMAX_GRAD = Op("log_softmax_grad", lambda g, y, *, dim: (g.shape, g.dtype), _backward(True),
                       lambda np, g, y, *, dim: g - np.exp(y) * g.sum(dim, keepdims=True),
                       parts=_backward_parts(True),
-                      grad={("g", "y"): lambda gs, tensors, dim: _log_softmax_second(gs[0], tensors[0], tensors[1], dim)})
+                      grad={("g", "y"): lambda gs, tensors, dim: _log_softmax_second(gs[0], tensors[0], tensors[1], dim)},
+                      doc="The gradient of log_softmax for its input.")
 
 
 def softmax_gradient(g, y, dim):
@@ -112,9 +114,10 @@ def _log_softmax_second(h, g, y, dim):
     return h - (h * e).sum(dim, keepdim=True), -h * e * g.sum(dim, keepdim=True)
 
 
-SOFTMAX = Op("softmax", _same, _forward(False), _softmax_numpy, parts=_forward_parts(False), grad={"x": lambda g, y, dim: softmax_gradient(g, y, dim)})
+SOFTMAX = Op("softmax", _same, _forward(False), _softmax_numpy, parts=_forward_parts(False), grad={"x": lambda g, y, dim: softmax_gradient(g, y, dim)},
+             doc="exp(x) / sum(exp(x)) along a dim.")
 LOG_SOFTMAX = Op("log_softmax", _same, _forward(True), _log_softmax_numpy, parts=_forward_parts(True),
-                 grad={"x": lambda g, y, dim: apply(LOG_SOFTMAX_GRAD, g, y, dim=dim)})
+                 grad={"x": lambda g, y, dim: apply(LOG_SOFTMAX_GRAD, g, y, dim=dim)}, doc="log(softmax(x)) along a dim, without overflow.")
 SAMPLES = [S(T(4, 5), dim=-1), S(T(2, 3, 7), dim=1), S(T(3, 4, 5, view=lambda t: t.transpose(0, 2)), dim=0), S(T(3, 300, low=-30, high=30), dim=1), S(T(), dim=0),
            S(T(2, 3, values=(float("-inf"), 1.0, 2.0, 1000.0, 0.0, -1000.0)), dim=1), S(T(0, 3), dim=1)]
 

@@ -30,7 +30,7 @@ def _sort_run(plan, x, y, index, *, dim, descending):
     below = "(!is_nan(a) && (is_nan(b) || a < b))" if v == "f32" else "(a < b)"
     count, types = x.meta.numel, {"T": x.meta.dtype.wgsl, "V": v}
     order = f"fn before({'b: V, a: V' if descending else 'a: V, b: V'}) -> bool {{ return {below}; }}"
-    load = lambda name: kernels.load(name, {}, types, order)  # noqa: E731
+    load = lambda name: kernels.from_file(name, {}, types, order)  # noqa: E731
     run, passes = min(n, RUN), max(0, (-(-n // RUN) - 1).bit_length())
     now = y, index
     spare = (plan.temp(x.meta.shape, x.meta.dtype), plan.temp(x.meta.shape, dtypes.int64)) if passes else now
@@ -57,7 +57,8 @@ def _sort_gradient(gs, ys, metas, dim, descending):
     return g.new_zeros(metas[0].shape).scatter(dim, index, g) if metas[0].shape else g
 
 
-SORT = Op("sort", lambda x, *, dim, descending: [(x.shape, x.dtype), (x.shape, dtypes.int64)], _sort_run, _sort_numpy, grad={"x": _sort_gradient})
+SORT = Op("sort", lambda x, *, dim, descending: [(x.shape, x.dtype), (x.shape, dtypes.int64)], _sort_run, _sort_numpy, grad={"x": _sort_gradient},
+          doc="Elements in order along a dim and where they were; stable, NaN last.")
 MIXED = T(3, 5)
 TIES = T(6, values=(2.0, 1.0, 2.0, 0.0, 1.0, 3.0))
 
@@ -130,7 +131,7 @@ fn replaces(a: V, v: V) -> bool {{ return {replaces.get(v) if indexed else "fals
 fn note(at: u32, k: u32) {{ {"index[at] = i32(k);" if indexed else ""} }}
 fn total_of(i: u32) -> V {{ return {"V(totals[i])" if totals else "V(x[0])"}; }}
 fn place_of(i: u32) -> u32 {{ return {"u32(places[i])" if totals and indexed else "0u"}; }}"""
-            kernel = kernels.load("scan", {"INDEXED": indexed, "PHASE": phase}, {"T": results[0].meta.dtype.wgsl, "V": v, "X": x.meta.dtype.wgsl}, text)
+            kernel = kernels.from_file("scan", {"INDEXED": indexed, "PHASE": phase}, {"T": results[0].meta.dtype.wgsl, "V": v, "X": x.meta.dtype.wgsl}, text)
             plan.dispatch(kernel, operands, [rows, n, inner, x.meta.offset, parts, size], -(-rows * parts // 64))
         if parts < 2:
             return dispatch(0, outputs)

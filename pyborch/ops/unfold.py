@@ -50,7 +50,7 @@ def _plan(fold):
         values = [n for pair in (image, window[0], blocks, window[1], window[2], window[3]) for n in pair]
         names = ("H", "W", "KH", "KW", "OH", "OW", "SH", "SW", "PH", "PW", "DH", "DW")
         text = "\n".join([f"alias ACC = {x.meta.dtype.compute};", *(f"const {n}: i32 = {v};" for n, v in zip(names, values))])
-        kernel = kernels.load("unfold", {"FOLD": fold}, {"T": x.meta.dtype.wgsl}, text)
+        kernel = kernels.from_file("unfold", {"FOLD": fold}, {"T": x.meta.dtype.wgsl}, text)
         plan.dispatch(kernel, [x, y], [y.meta.numel, x.meta.offset], -(-y.meta.numel // 64))
     return run
 
@@ -63,8 +63,8 @@ def _fold_gradient(g, window, image, blocks):
     return apply(UNFOLD, g, window=window, image=image, blocks=blocks)
 
 
-UNFOLD = Op("unfold_images", _unfold_shape, _plan(False), _unfold_numpy, {"x": _unfold_gradient})
-FOLD = Op("fold_images", _fold_shape, _plan(True), _fold_numpy, {"x": _fold_gradient})
+UNFOLD = Op("unfold_images", _unfold_shape, _plan(False), _unfold_numpy, {"x": _unfold_gradient}, doc="Windows of images as columns.")
+FOLD = Op("fold_images", _fold_shape, _plan(True), _fold_numpy, {"x": _fold_gradient}, doc="Columns added up as windows of images.")
 
 
 def _pair(value):

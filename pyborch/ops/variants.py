@@ -53,6 +53,7 @@ class Threads(namedtuple("Threads", "rows")):
     """A thread computes ``rows`` rows of 4 columns in registers."""
     __slots__ = ()
     file, element_wise, step, head = "gemm_threads", True, 1, ""
+    when = "software adapters, and everywhere products of one or two rows"
 
     def groups(self, size):
         return -(-size.batches * -(-size.rows // self.rows) * (-(-size.cols // 16) * 4) // 64)
@@ -69,6 +70,7 @@ class Tiles(namedtuple("Tiles", "side rows cols depth ahead slices")):
     way meanwhile."""
     __slots__ = ()
     file, element_wise, step, head = "gemm_tiles", True, 1, ""
+    when = "hardware adapters"
 
     def groups(self, size):
         return size.batches * -(-size.rows // (self.side * self.rows)) * -(-size.cols // (self.side * self.cols))
@@ -98,6 +100,7 @@ class Matrices(namedtuple("Matrices", "rows cols down across depth")):
     """``down`` x ``across`` subgroups, each ``rows`` x ``cols`` subgroup matrices of 16 x 16 float16 products, ``depth`` steps at a time."""
     __slots__ = ()
     file, element_wise, step = "gemm_matrices", False, 8
+    when = "hardware adapters with subgroup matrices, for large products of float16 that can be read by eights"
     head = "enable chromium_experimental_subgroup_matrix;\ndiagnostic(off, chromium.subgroup_matrix_uniformity);"
 
     def groups(self, size):

@@ -31,7 +31,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 NORM2_RECIPE = Recipe("f32", 1, "return 0.0;", "return a + v * v;", "return a + b;", "sqrt(a)")
 NORM2 = reduce.reduction("norm2", lambda dtype: NORM2_RECIPE, lambda np, x, *, dims, keepdim: np.sqrt((reduce._upcast(np, x) ** 2).sum(dims, keepdims=keepdim)),
-                  {"x": lambda g, x, y, dims, keepdim: _norm_gradient(x, reduce.restored(g, x.shape, dims, keepdim), reduce.restored(y, x.shape, dims, keepdim))})
+                  {"x": lambda g, x, y, dims, keepdim: _norm_gradient(x, reduce.restored(g, x.shape, dims, keepdim), reduce.restored(y, x.shape, dims, keepdim))},
+                         doc="The square root of the sum of squares over dims.")
 
 
 def _norm_gradient(x, g, y):

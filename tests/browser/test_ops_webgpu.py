@@ -86,6 +86,11 @@ def test_kernels_of_users_own_take_part_in_everything():
     assert status == 0, text
 
 
+def test_kernels_pass_the_cases_of_their_cards():
+    status, text = run("run_cards.py", pyodide="0.27")  # which has numpy
+    assert status == 0, text
+
+
 @pytest.mark.parametrize("name, args", [("chromium", ["first"]), ("firefox", ["first", "hardware"])])
 def test_nothing_is_written_behind_a_result_and_nothing_left_out(name, args):
     status, text = run("run_guards.py", *args, name=name)
