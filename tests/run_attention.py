@@ -42,6 +42,48 @@ attend(*[t.detach() for t in mixed.unbind(0)], is_causal=True)
 attend(heads(1, 6, 20, 8), heads(1, 2, 20, 8), heads(1, 2, 20, 8), enable_gqa=True)
 
 
+def behind(node):
+    """The names of all nodes of the tape from this one on."""
+    return repr(node) + "".join(behind(other) for other, _ in node.next_functions if other is not None)
+
+
+def gradients(q, k, v, tolerance=2e-5, **options):
+    """Results and gradients made of products, and those of the kernels that hardware adapters get."""
+    found = []
+    for software in (True, False):
+        backend.software = software
+        leaves = [t.detach().requires_grad_() for t in (q, k, v)]
+        y = F.scaled_dot_product_attention(*leaves, **options)
+        assert ("AttentionTraining" in behind(y.grad_fn)) is not software, behind(y.grad_fn)
+        found.append([y.detach(), *torch.autograd.grad((y * y.detach().sin()).sum(), leaves)])
+    backend.software = was
+    for wanted, made in zip(*found):
+        check(wanted, made, tolerance)
+
+
+backend = pyborch.devices.backend()
+was = backend.software
+q, k, v = heads(2, 3, 17, 8), heads(2, 3, 33, 8), heads(2, 3, 33, 12)
+gradients(q, k, v)
+gradients(q, k, v, attn_mask=torch.randn(17, 33))
+gradients(q, k, v, attn_mask=torch.rand(2, 1, 17, 33) > 0.4)
+gradients(q, k, v, is_causal=True)
+gradients(heads(1, 2, 40, 64), heads(1, 2, 70, 64), heads(1, 2, 70, 64))
+gradients(heads(2, 1, 33, 7), heads(2, 1, 45, 7), heads(2, 1, 45, 21))
+gradients(heads(1, 6, 20, 8), heads(1, 2, 20, 8), heads(1, 2, 20, 8), enable_gqa=True, is_causal=True)
+gradients(heads(3, 37, 16), heads(3, 37, 16), heads(3, 37, 16), is_causal=True, scale=0.3)
+backend.software = False
+q, k, v = (heads(1, 2, 5, 4).requires_grad_() for _ in range(3))
+curves = []
+for software in (True, False):
+    backend.software = software
+    y = F.scaled_dot_product_attention(q, k, v)
+    g = torch.autograd.grad((y * y).sum(), (q, k, v), create_graph=True)
+    curves.append(torch.cat([t.reshape(-1) for t in torch.autograd.grad(sum((t * t).sum() for t in g), (q, k, v))]))
+backend.software = was
+check(*curves, 1e-4)
+
+
 def as_written(q, k, v, mask, kind):
     scores = q @ k.transpose(-2, -1) / 3
     if kind == "added":

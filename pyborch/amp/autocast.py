@@ -10,7 +10,7 @@ from ..dtypes import dtype as dtype_type
 from ..dtypes import float16, float32
 from ..ops.arithmetic import cast
 
-LOW = frozenset("matmul linear attention convolution convolution_transposed prelu".split())
+LOW = frozenset("matmul linear attention attention_training convolution convolution_transposed prelu".split())
 HIGH = frozenset("acos asin cosh sinh tan exp expm1 log log2 log10 log1p pow reciprocal rsqrt softplus cumsum cumprod sum prod norm2 softmax "
                  "log_softmax nll normalize_rows _squared_error _absolute_error _smooth_l1 _huber".split())
 DEVICES = ("webgpu", "cpu")

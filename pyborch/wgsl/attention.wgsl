@@ -4,7 +4,7 @@
 // fours of elements y + 8 n. Tiles are loaded into registers while the one before is worked on. Result (batch, query, head, EV), row-major; rows that see nothing give zeros. PRIMITIVE: as products and a
 // softmax would have it, (batch, head, query, EV), and NaN for such rows.
 // Prepended: const E, EV (sizes of a key and of a value), QX (at most 8), SLICES, MASK (0 none, 1 added, 2 seen where not 0 and else p.fill,
-// 3 the other way round), CAUSAL, PRIMITIVE; alias T.
+// 3 the other way round), CAUSAL, PRIMITIVE, KEEP; alias T; mask_at(), and keep(i, value), which with KEEP is given each row's log(sum(exp(score))).
 // Grid: batch * heads * ceil(queries / (4 QX)). Workgroup memory: see attention_bytes() in ops/attention.py. Limits: E, EV <= 128.
 struct Params {
   queries: u32, keys: u32, heads: u32, shared_by: u32, count: u32, scale: f32, fill: f32,
@@ -193,6 +193,11 @@ fn chances_of(s: vec4<f32>, top: f32) -> vec4<f32> { return select(exp(s - top),
       let nothing = select(0.0, nan(), PRIMITIVE);
       let at = select((b * p.queries + row) * p.heads + h, (b * p.heads + h) * p.queries + row, PRIMITIVE) * EV;
       y[at + e] = T(select(sum / whole, nothing, whole == 0.0));
+      if (KEEP && e == 0u) {
+        var best = tops[r / 4u][r % 4u];
+        for (var s = 1u; s < SLICES; s++) { best = max(best, tops[s * QX + r / 4u][r % 4u]); }
+        keep((b * p.heads + h) * p.queries + row, select(best + log(whole), 0.0, whole == 0.0));
+      }
     }
   }
 }
