@@ -72,6 +72,11 @@ def test_cards_say_what_the_record_says():
     assert formulas["mul"] == {"inputs": ["a", "b"], "attributes": []} and formulas["_to"]["attributes"] == [{"name": "dtype"}]
 
 
+def test_every_public_formula_has_a_case():
+    tested = {case.attributes["op"] for case in kernels.get("pointwise").cases}
+    assert {name for name, op in OPS.items() if op.pointwise and not name.startswith("_")} - tested == set()
+
+
 def test_a_kernel_has_cases_from_other_functions_too_and_of_views():
     cases = kernels.get("matmul").card["cases"]
     assert any(c["name"].startswith("matmul[") for c in cases)
