@@ -12,6 +12,7 @@ from . import kernels
 from .devices import backend
 from .ops import gemm, variants
 
+__all__ = ["clear", "export", "load"]
 REPEATS = 10         # of each candidate
 BETTER = 0.95        # a candidate takes the rule's place if it needs at most so much of its time
 SECONDS = 10.0       # that one function's tuning may take in all
@@ -89,16 +90,34 @@ def can_time(device) -> bool:
 
 
 class Candidates:
-    """A product in all variants worth timing, as one program on memory of its own."""
+    """A product in all variants worth timing, as one program on memory of its own, which it keeps until it has been timed."""
 
     def __init__(self, device, key, product):
-        self.device, self.key = device, key
+        self.device, self.key, self.handle = device, key, None
         size, a, b, result = product
         self.choices = variants.candidates(device, size, a, b)
-        steps = [_steps(device, product, choice) for choice in self.choices]
-        work = [step for part in steps for _ in range(REPEATS) for step in part]
+        operands = {o.slot: o for o in (a.operand, b.operand, *(o for _, o in result.inputs()), result.operand)}
+        self.memory = [{slot: device.allocate(o.meta.dtype, _reach(o.meta)) for slot, o in operands.items()}]
+        steps = [self._steps(product, choice) for choice in self.choices]
         self.counts = [len(part) for part in steps]
-        self.handle = device.program(work, [], [], [])
+        self.handle = device.program([step for part in steps for _ in range(REPEATS) for step in part], [], [], [])
+
+    def drop(self) -> None:
+        """Give the program back."""
+        handle, self.handle = self.handle, None
+        if handle is not None:
+            self.device.drop(handle)
+
+    __del__ = drop
+
+    def _steps(self, product, choice):
+        """[(step, storages, scalars)] of the product in one variant."""
+        plan = kernels.Plan.__new__(kernels.Plan)
+        plan.device, plan.bound, plan.steps, plan.parts, plan.temps = self.device, max(self.memory[0]) + 1, [], [], []
+        gemm.plan_chosen(plan, [product], [choice])
+        temps = {plan.bound + i: self.device.allocate(m.dtype, m.numel) for i, m in enumerate(plan.temps)}
+        self.memory.append(temps)
+        return [(step, [temps[s] if s in temps else self.memory[0][s] for s in step.slots], []) for step in plan.steps]
 
     def fastest(self):
         """The (variant, splits) that takes the least time; the rule's, unless another is clearly faster."""
@@ -106,7 +125,7 @@ class Candidates:
         device.wait(device.start_profile())
         device.replay(self.handle, 1, [], [], [])
         spans = [(begin, end) for _, begin, end in device.wait(device.stop_profile())]
-        device.drop(self.handle)
+        self.drop()
         times, at = [], 0
         for count in self.counts:
             parts = [spans[at + count * r:at + count * (r + 1)] for r in range(REPEATS)]
@@ -116,21 +135,6 @@ class Candidates:
         return self.choices[best] if times[best] <= BETTER * times[0] else self.choices[0]
 
 
-def _steps(device, product, choice):
-    """[(step, storages, scalars)] of a product in one variant."""
-    size, a, b, result = product
-    operands = {o.slot: o for o in (a.operand, b.operand, *(o for _, o in result.inputs()), result.operand)}
-    plan = kernels.Plan.__new__(kernels.Plan)
-    plan.device, plan.bound, plan.steps, plan.parts, plan.temps = device, max(operands) + 1, [], [], []
-    gemm.plan_chosen(plan, [product], [choice])
-    memory = {slot: device.allocate(o.meta.dtype, _reach(o.meta)) for slot, o in operands.items()}
-    memory.update({plan.bound + i: device.allocate(m.dtype, m.numel) for i, m in enumerate(plan.temps)})
-    return [(step, [memory[s] for s in step.slots], []) for step in plan.steps]
-
-
 def _reach(meta):
     """Elements of memory up to the last that a tensor has."""
     return meta.offset + 1 + sum((n - 1) * stride for n, stride in zip(meta.shape, meta.strides))
-
-
-__all__ = ["export", "load", "clear"]

@@ -14,9 +14,11 @@ import copy
 from ..autograd import apply, no_grad
 from ..nn import BatchNorm1d, BatchNorm2d, Conv2d, Identity, Linear, Module, Parameter, ReLU, Sequential
 from ..ops import quantized, registry
-from ..ops.convolutions import _checked_geometry
-from .weight_only import BlockLinear, Int4WeightOnlyConfig, Int8WeightOnlyConfig, _replace, quantize_  # noqa: F401
+from ..ops.convolutions import checked_geometry
+from .weight_only import BlockLinear, Int4WeightOnlyConfig, Int8WeightOnlyConfig, quantize_, replace_module
 
+__all__ = ["BlockLinear", "Int4WeightOnlyConfig", "Int8Conv2d", "Int8Linear", "Int8WeightOnlyConfig", "MinMaxObserver", "convert", "fuse_modules",
+           "prepare", "quantize_"]
 torch = registry.namespace("torch")
 SMALLEST = 2.0 ** -126
 
@@ -99,7 +101,7 @@ class Int8Conv2d(_Int8):
             raise RuntimeError(f"Given groups={self.groups}, expected input{list(input.shape)} to have {self.in_channels} channels, but got "
                                f"{input.shape[-3]} channels instead")
         words = self._words(input if batched else input.unsqueeze(0), 1)
-        stride, before, dilation, size = _checked_geometry("conv2d", 2, words, self.weight, None, self.stride, self.padding, self.dilation, self.groups)
+        stride, before, dilation, size = checked_geometry("conv2d", 2, words, self.weight, None, self.stride, self.padding, self.dilation, self.groups)
         y = apply(quantized.CONVOLVE, words, self.weight, self.scale, self.bias, stride=stride, padding=before, dilation=dilation, groups=self.groups,
                   size=size, zero=self.zero_point)
         return y if batched else y.squeeze(0)
@@ -152,9 +154,9 @@ def _fuse(model, names):
         bias = (-norm.running_mean if first.bias is None else first.bias - norm.running_mean) * factor
         first.weight.copy_(first.weight * factor.reshape(-1, *[1] * (first.weight.dim() - 1)))
         first.bias = Parameter(bias if norm.bias is None else bias + norm.bias)
-    _replace(model, names[0], Sequential(first, layers[2]) if len(layers) > 2 else first)
+    replace_module(model, names[0], Sequential(first, layers[2]) if len(layers) > 2 else first)
     for name in names[1:]:
-        _replace(model, name, Identity())
+        replace_module(model, name, Identity())
 
 
 def _suits(layer):

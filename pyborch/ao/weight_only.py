@@ -83,7 +83,7 @@ def quantize_(model, config, filter_fn=None) -> None:
         group = config.group_size or layer.in_features
         fits = group % 32 == 0 and layer.in_features % group == 0
         if fits if filter_fn is None else filter_fn(layer, name):
-            _replace(model, name, _blocked(layer, config.bits, group))
+            replace_module(model, name, _blocked(layer, config.bits, group))
 
 
 def _blocked(layer, bits, group):
@@ -92,6 +92,7 @@ def _blocked(layer, bits, group):
     return BlockLinear(words, form, layer.in_features, layer.out_features, None if layer.bias is None else layer.bias.detach())
 
 
-def _replace(model, name, layer):
+def replace_module(model, name, layer) -> None:
+    """Put ``layer`` in the place of the submodule of that name."""
     parent, _, last = name.rpartition(".")
     setattr(model.get_submodule(parent), last, layer)

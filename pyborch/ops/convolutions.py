@@ -117,14 +117,14 @@ def _forward(where, rank, input, weight, bias, stride, padding, dilation, groups
     if found is None:
         if len(_checked) >= CHECKED_LIMIT:
             _checked.clear()
-        found = _checked[key] = _checked_geometry(where, rank, input, weight, bias, stride, padding, dilation, groups)
+        found = _checked[key] = checked_geometry(where, rank, input, weight, bias, stride, padding, dilation, groups)
     stride, before, dilation, size = found
     if rank == 2 and len(input.meta.shape) == 4:
         return apply(CONVOLVE, input, weight, bias, stride=stride, padding=before, dilation=dilation, groups=groups, size=size)
     return _run(CONVOLVE, input, weight, bias, rank, stride, before, dilation, groups, size)
 
 
-def _checked_geometry(where, rank, input, weight, bias, stride, padding, dilation, groups):
+def checked_geometry(where, rank, input, weight, bias, stride, padding, dilation, groups):
     """(stride, padding before, dilation, output size) as tuples; raises PyTorch's errors."""
     stride, dilation = spread(stride, rank, "stride"), spread(dilation, rank, "dilation")
     kernel = weight.meta.shape[2:]

@@ -152,7 +152,8 @@ def key(size, a, b):
     """What products share a choice: alike in all but small differences of their sizes; of convolutions, the very same."""
     plain = size.steps[1] * size.steps[2] == 1
     numbers = (size.batches, size.rows, size.cols, *size.steps)
-    kind = "int8" if size.packed else a.operand.meta.dtype.name + (" eights" if a.eights and b.eights else "")
+    kinds = ["int8"] if size.packed else dict.fromkeys(side.operand.meta.dtype.name for side in (a, b))
+    kind = " by ".join(kinds) + (" eights" if a.eights and b.eights else "")
     return f"{kind} {'n' if a.fast else 't'}{'t' if b.fast else 'n'} {'x'.join(str(_coarse(n) if plain else n) for n in numbers)}"
 
 

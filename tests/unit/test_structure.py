@@ -57,7 +57,7 @@ def test_every_public_name_is_listed_and_documented():
     undocumented = [name for name in pyborch.__all__ if callable(value := getattr(pyborch, name)) and not (value.__doc__ or "").strip()]
     undocumented += [f"Tensor.{name}" for name, value in vars(pyborch.Tensor).items()
                      if not name.startswith("_") and (callable(value) or isinstance(value, property)) and not (value.__doc__ or "").strip()]
-    for package in (pyborch.nn, pyborch.optim, pyborch.data, pyborch.io):
+    for package in (pyborch.nn, pyborch.optim, pyborch.data, pyborch.io, pyborch.tuner, pyborch.ao.quantization):
         assert package.__all__ == sorted(package.__all__)
         undocumented += [f"{package.__name__}.{name}" for name in package.__all__
                          if callable(value := getattr(package, name)) and not (value.__doc__ or "").strip()]
