@@ -1,4 +1,5 @@
-"""The reductions that hardware adapters get against the plain ones of software adapters: long rows, columns, strips and their edges."""
+"""The reductions and transposed copies that hardware adapters get against the plain ones of software adapters: long rows, columns, strips and
+their edges."""
 import sys
 
 import pyborch as torch
@@ -9,6 +10,8 @@ backend = pyborch.devices.backend()
 torch.manual_seed(0)
 INPUTS = [torch.randn(shape) for shape in ((3, 5000), (200, 40), (1000, 33), (130, 3, 70), (4, 40, 50), (9000,), (2, 4, 200, 32))]
 INPUTS += [torch.randn(96, 150).t(), torch.randn(40, 300, 2)[:, :, 0], torch.randint(-99, 99, (300, 64))]
+COPIED = [torch.randn(300, 250).t(), torch.randn(5, 130, 140).transpose(1, 2), torch.randn(130, 6, 120).permute(1, 2, 0), torch.randn(300, 400)[3:, 7:].t(),
+          torch.randint(-99, 99, (33, 3000)).t(), torch.randn(2, 1, 200, 300).expand(2, 3, 200, 300)[:, 1].mT]
 
 
 def results():
@@ -20,6 +23,7 @@ def results():
             found += [x.sum(dims), x.amax(dims), x.float().var(dims), (x > 0).any(dims)]
         for d in range(x.dim()):
             found += [*x.max(d), x.argmin(d)]
+    found += [t.contiguous() for t in COPIED] + [torch.zeros(250, 320)[:, 10:310].copy_(COPIED[0])]
     return [t.tolist() for t in (t.float().reshape(-1) for t in found)]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from .. import kernels
 from .. import shape as shapes
+from . import transpose
 from .formula import Builder, Code, CodeMath
 
 GROUP = 256
@@ -50,16 +51,23 @@ def plan_pointwise(plan, op, inputs, outputs, scalar_kinds, params) -> None:
     if len(sizes) == 0:
         sizes, strides = (1,), [(0,)] * len(operands)
     first = len(plan.steps)
+    if not transpose.planned(plan, op, inputs, outputs, sizes, strides):
+        _dispatch(plan, op, inputs, outputs, sizes, strides, scalar_kinds, params)
+    plan.part("pointwise", first, inputs, outputs, (plan, op, scalar_kinds, params))
+
+
+def _dispatch(plan, op, inputs, outputs, sizes, strides, scalar_kinds, params):
+    """A thread for each element."""
     kernel = _kernel(plan, op, inputs, outputs, len(sizes), tuple(mode(s) for s in strides), scalar_kinds, params)
+    count = shapes.numel(sizes)
     words = [count, *sizes]
-    for operand, steps in zip(operands, strides):
+    for operand, steps in zip(inputs + outputs, strides):
         words.append(operand.meta.offset)
         if mode(steps) == "s":
             words += steps
     words += [plan.scalar(i, {"f32": "f", "i32": "i"}.get(kind, "u")) for i, kind in enumerate(scalar_kinds)]
     words += [float(params["n"])] if "n" in params else []
     plan.dispatch(kernel, [o for i, o in enumerate(inputs) if not _alias(plan, i)] + outputs, words, -(-count // GROUP))
-    plan.part("pointwise", first, inputs, outputs, (plan, op, scalar_kinds, params))
 
 
 def mode(strides) -> str:
