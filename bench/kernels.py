@@ -84,6 +84,10 @@ def cases(torch, small):
     yield "layer norm of rows", lambda x: F.layer_norm(x, (1024,), weight, weight), (rows,), 8 * rows.numel(), None
     yield "sum of columns", lambda x: x.sum(0), (rows,), 4 * rows.numel(), None
     yield "transposed copy", lambda x: x.t().contiguous(), (rows,), 8 * rows.numel(), None
+    keys = 256 if small else 8192
+    q, k, v = torch.randn(1, 32, 1, 128), torch.randn(1, 8, keys, 128), torch.randn(1, 8, keys, 128)
+    attention = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)  # noqa: E731
+    yield f"attention, 1 query, 32 heads over 8 x {keys}", attention, (q, k, v), 8 * k.numel(), None
     yield from few_bits(torch, 64 if small else 4096)
     yield from updates(torch, 1 << 16 if small else 100_000_000)
     for size in (64,) if small else (512, 1024, 2048, 4096):

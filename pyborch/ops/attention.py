@@ -13,6 +13,7 @@ from .registry import FUNCTIONS, Op, S, T, function
 LOWEST, LOW = -3.4028234663852886e38, -3.4028233e38  # scores of what is not seen, and the least of what is
 LARGEST = 128       # of a key or value in the kernel
 ENOUGH = 200        # workgroups that keep a GPU busy
+FEW, CHUNK = 8, 256  # rows that share keys up to which, and keys from which on, parts of the keys are worked on side by side
 
 
 def attention_bytes(qx, slices, size, wide) -> int:
@@ -48,8 +49,28 @@ def _bound(named):
     return "".join(f"\n@group(0) @binding({n}) var<storage, {access}> {name}: array<{o.meta.dtype.wgsl}>;" for n, (access, name, o) in enumerate(named))
 
 
-def _attention_run(plan, q, k, v, mask, y, **how):
-    _forward(plan, q, k, v, mask, y, None, **how)
+def _attention_run(plan, q, k, v, mask, y, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
+    plain = not causal and not primitive and mask_is == "seen" and fill == -math.inf and not plan.device.software
+    if plain and q.meta.shape[2] * (q.meta.shape[1] // k.meta.shape[1]) <= FEW and k.meta.shape[2] >= CHUNK:
+        return _few(plan, q, k, v, mask, y, scale)
+    return _forward(plan, q, k, v, mask, y, None, scale, causal, mask_is, fill, primitive)
+
+
+def _few(plan, q, k, v, mask, y, scale):
+    """A few queries over many keys: parts of the keys side by side, then put together."""
+    batch, heads, queries, size = q.meta.shape
+    _, key_heads, keys, wide = v.meta.shape
+    rows, parts, count = queries * heads // key_heads, -(-keys // CHUNK), batch * key_heads * -(-keys // CHUNK)
+    found = plan.temp(count * rows * (wide + 2), dtypes.float32)
+    kind, fields, text, masks = _mask_text(mask, (batch, heads, queries, keys))
+    named = [("read", "q", q), ("read", "k", k), ("read", "v", v), *masks, ("read_write", "parts", found)]
+    consts = {"E": size, "EV": wide, "WIDE": 1 << (wide - 1).bit_length(), "R": rows, "CHUNK": CHUNK, "THREADS": 128, "MASK": kind}
+    words = [queries, keys, key_heads, heads // key_heads, parts, count, float(scale)]
+    for o in (q, k, v):
+        words += [o.meta.offset, *o.meta.strides]
+    plan.dispatch(kernels.from_file("attention_few", consts, {"T": q.meta.dtype.wgsl}, text + _bound(named)), [o for _, _, o in named], [*words, *fields], count)
+    join = kernels.from_file("attention_join", {"EV": wide, "R": rows}, {"T": y.meta.dtype.wgsl})
+    plan.dispatch(join, [found, y], [y.meta.numel, queries, heads, heads // key_heads, parts], -(-y.meta.numel // 64))
 
 
 def _training_run(plan, q, k, v, mask, y, logsum, **how):
