@@ -6,21 +6,10 @@ result read back. The last line is JSON.
 import json
 import pathlib
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIGITS = ROOT / ".cache/digits.bin"
 sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
-
-
-def median(call, count):
-    """Milliseconds of ``call()``."""
-    times = []
-    for _ in range(count):
-        begun = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - begun) * 1e3)
-    return round(sorted(times)[count // 2], 3)
 
 
 def digits(torch, count):
@@ -65,6 +54,7 @@ def right(torch, model, x, y, batch=100):
 def measure(anyway):
     """Runs inside Pyodide."""
     import models
+    from networks import median
 
     import pyborch as torch
     import pyborch.devices
@@ -105,4 +95,4 @@ if __name__ == "__main__":
         from tools import mnist
         from tools.browser import run_script
         DIGITS.write_bytes(mnist.pack())
-        sys.exit(run_script(__file__, sys.argv[1:], files=[ROOT / "bench/models.py", DIGITS]))
+        sys.exit(run_script(__file__, sys.argv[1:], files=[ROOT / "bench/models.py", ROOT / "bench/networks.py", DIGITS]))
