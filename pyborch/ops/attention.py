@@ -98,7 +98,8 @@ def _attention_numpy(np, q, k, v, mask, *, scale, causal, mask_is="seen", fill=-
 
 
 ATTENTION = Op("attention", _attention_shape, _attention_run, _attention_numpy,
-               doc="Scaled dot product attention in one kernel that stores no scores.")
+               doc="Scaled dot product attention without stored scores: one kernel, or for few queries over many keys parts that are put together.",
+               samples=[S(T(1, 4, 1, 8, grad=False), T(1, 2, 200, 8, grad=False), T(1, 2, 200, 8, grad=False), scale=0.5, causal=False)])
 
 
 # with gradients: the forward pass keeps log(sum(exp(score))) of each row, from which the backward pass has the chances again
