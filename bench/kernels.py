@@ -84,10 +84,7 @@ def cases(torch, small):
     yield "layer norm of rows", lambda x: F.layer_norm(x, (1024,), weight, weight), (rows,), 8 * rows.numel(), None
     yield "sum of columns", lambda x: x.sum(0), (rows,), 4 * rows.numel(), None
     yield "transposed copy", lambda x: x.t().contiguous(), (rows,), 8 * rows.numel(), None
-    keys = 256 if small else 8192
-    q, k, v = torch.randn(1, 32, 1, 128), torch.randn(1, 8, keys, 128), torch.randn(1, 8, keys, 128)
-    attention = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)  # noqa: E731
-    yield f"attention, 1 query, 32 heads over 8 x {keys}", attention, (q, k, v), 8 * k.numel(), None
+    yield from decoding(torch, 256 if small else 8192)
     yield from few_bits(torch, 64 if small else 4096)
     yield from updates(torch, 1 << 16 if small else 100_000_000)
     for size in (64,) if small else (512, 1024, 2048, 4096):
@@ -107,6 +104,22 @@ def cases(torch, small):
         yield name, lambda x, w: F.conv2d(x, w, padding=1), (x, w), None, operations
         yield f"{name}, gradient of x", lambda g, w: F.conv_transpose2d(g, w, padding=1), (g, w), None, operations
         yield f"{name}, gradient of w", lambda g, x, w=w: weight_gradient(torch, g, x, w), (g, x), None, operations
+
+
+def decoding(torch, keys):
+    """One query, 32 heads that share 8 of keys and values; as they come, in float16, and in pages of 16 tokens."""
+    from pyborch.autograd import apply
+    from pyborch.ops.registry import OPS
+    q, k, v = torch.randn(1, 32, 1, 128), torch.randn(1, 8, keys, 128), torch.randn(1, 8, keys, 128)
+    attention = lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)  # noqa: E731
+    name = f"attention, 1 query, 32 heads over 8 x {keys}"
+    yield name, attention, (q, k, v), 8 * k.numel(), None
+    if torch.devices.backend().has_f16:
+        yield f"{name} float16", attention, (q.half(), k.half(), v.half()), 4 * k.numel(), None
+    table, lengths = torch.randperm(keys // 16).int().reshape(1, -1), torch.full((1,), keys, dtype=torch.int32)
+    pages = [t.reshape(8, keys // 16, 16, 128).transpose(0, 1).contiguous() for t in (k, v)]
+    paged = lambda *operands: apply(OPS["attention_paged"], *operands, scale=128 ** -0.5)  # noqa: E731
+    yield f"{name}, in pages", paged, (q, *pages, table, lengths), 8 * k.numel(), None
 
 
 def few_bits(torch, n):

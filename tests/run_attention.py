@@ -84,26 +84,6 @@ backend.software = was
 check(*curves, 1e-4)
 
 
-def few(q, k, v, **options):
-    """A few queries over many keys, by parts of the keys, and as software adapters have it."""
-    found = []
-    with torch.no_grad():
-        for software in (True, False):
-            backend.software = software
-            torch.autograd.forget_plans()
-            found.append(F.scaled_dot_product_attention(q, k, v, **options))
-    backend.software = was
-    check(*found, 1e-5)
-
-
-few(heads(2, 3, 1, 64), heads(2, 3, 600, 64), heads(2, 3, 600, 64))
-few(heads(2, 8, 1, 20), heads(2, 2, 257, 20), heads(2, 2, 257, 33), enable_gqa=True)
-few(heads(1, 4, 2, 128), heads(1, 2, 300, 128), heads(1, 2, 300, 128), enable_gqa=True, attn_mask=torch.randn(1, 4, 2, 300))
-few(heads(1, 2, 3, 8), heads(1, 2, 700, 8), heads(1, 2, 700, 4), attn_mask=torch.rand(1, 2, 3, 700) > 0.9)
-few(heads(1, 1, 2, 8), heads(1, 1, 300, 8), heads(1, 1, 300, 8), attn_mask=torch.zeros(2, 300) > 0)
-few(heads(1, 2, 1, 16), heads(1, 300, 2, 16).transpose(1, 2), heads(1, 300, 2, 16).transpose(1, 2), scale=0.2)
-
-
 def as_written(q, k, v, mask, kind):
     scores = q @ k.transpose(-2, -1) / 3
     if kind == "added":

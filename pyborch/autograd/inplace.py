@@ -10,7 +10,7 @@ def apply_into(op, key, operands, tensors, scalars, live, params, out):
     """Run ``op`` into ``out`` (a Tensor or tuple), which takes over the history; returns ``out``."""
     outs = out if isinstance(out, tuple) else (out,)
     inplace = any(o is t for o in outs for t in tensors)
-    if not op.pointwise and any(o.storage is t.storage for o in outs for t in tensors):
+    if not op.in_place and any(o.storage is t.storage for o in outs for t in tensors):
         return _copy_results(apply(op, *operands, **params), outs, out)
     tracked = state.grad and any(edge_of(t) is not None for t in [*tensors, *outs])
     if tracked:

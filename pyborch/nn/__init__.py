@@ -9,6 +9,7 @@ from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Se
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d
 from .embedding import Embedding
+from .kv_cache import PagedKVCache
 from .linear import Bilinear, Flatten, Identity, Linear, Unflatten
 from .losses import (BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss, HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss,
                      MarginRankingLoss, MSELoss, NLLLoss, PoissonNLLLoss, SmoothL1Loss, SoftMarginLoss, TripletMarginLoss)
@@ -21,4 +22,4 @@ from .pooling import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, A
 
 __all__ = sorted(name for name in globals() if not name.startswith("_") and name not in (
     "annotations", "activation", "attention", "containers",
-    "conv", "dropout", "embedding", "hooks", "linear", "losses", "module", "norm", "padding", "parameter", "pooling"))
+    "conv", "dropout", "embedding", "hooks", "kv_cache", "linear", "losses", "module", "norm", "padding", "parameter", "pooling"))

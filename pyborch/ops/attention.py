@@ -7,13 +7,13 @@ from .. import dtypes, kernels
 from .. import shape as shapes
 from ..autograd import apply, edge_of, is_grad_enabled
 from ..autograd.backward import run_backward
+from . import decode
 from .matmul import upcast
 from .registry import FUNCTIONS, Op, S, T, function
 
 LOWEST, LOW = -3.4028234663852886e38, -3.4028233e38  # scores of what is not seen, and the least of what is
 LARGEST = 128       # of a key or value in the kernel
 ENOUGH = 200        # workgroups that keep a GPU busy
-FEW, CHUNK = 8, 256  # rows that share keys up to which, and keys from which on, parts of the keys are worked on side by side
 
 
 def attention_bytes(qx, slices, size, wide) -> int:
@@ -35,6 +35,11 @@ def _attention_shape(q, k, v, mask=None, *, scale, causal, mask_is="seen", fill=
     return (batch, heads, queries, v.shape[-1]) if primitive else (batch, queries, heads, v.shape[-1]), q.dtype
 
 
+def _finite(fill):
+    """What stands for scores of ``fill``."""
+    return LOWEST if fill == -math.inf else max(fill, LOW)
+
+
 def _mask_text(mask, shape, mask_is="seen"):
     """(kind, its parameters, WGSL of mask_at(), bindings) of a mask over (batch, heads, queries, keys), or of none."""
     if mask is None:
@@ -46,31 +51,14 @@ def _mask_text(mask, shape, mask_is="seen"):
 
 def _bound(named):
     """WGSL of bindings [(access, name, operand)]."""
-    return "".join(f"\n@group(0) @binding({n}) var<storage, {access}> {name}: array<{o.meta.dtype.wgsl}>;" for n, (access, name, o) in enumerate(named))
+    return decode.bound(decode.typed(named))
 
 
 def _attention_run(plan, q, k, v, mask, y, *, scale, causal, mask_is="seen", fill=-math.inf, primitive=False):
-    plain = not causal and not primitive and mask_is == "seen" and fill == -math.inf and not plan.device.software
-    if plain and q.meta.shape[2] * (q.meta.shape[1] // k.meta.shape[1]) <= FEW and k.meta.shape[2] >= CHUNK:
-        return _few(plan, q, k, v, mask, y, scale)
-    return _forward(plan, q, k, v, mask, y, None, scale, causal, mask_is, fill, primitive)
-
-
-def _few(plan, q, k, v, mask, y, scale):
-    """A few queries over many keys: parts of the keys side by side, then put together."""
-    batch, heads, queries, size = q.meta.shape
-    _, key_heads, keys, wide = v.meta.shape
-    rows, parts, count = queries * heads // key_heads, -(-keys // CHUNK), batch * key_heads * -(-keys // CHUNK)
-    found = plan.temp(count * rows * (wide + 2), dtypes.float32)
-    kind, fields, text, masks = _mask_text(mask, (batch, heads, queries, keys))
-    named = [("read", "q", q), ("read", "k", k), ("read", "v", v), *masks, ("read_write", "parts", found)]
-    consts = {"E": size, "EV": wide, "WIDE": 1 << (wide - 1).bit_length(), "R": rows, "CHUNK": CHUNK, "THREADS": 128, "MASK": kind}
-    words = [queries, keys, key_heads, heads // key_heads, parts, count, float(scale)]
-    for o in (q, k, v):
-        words += [o.meta.offset, *o.meta.strides]
-    plan.dispatch(kernels.from_file("attention_few", consts, {"T": q.meta.dtype.wgsl}, text + _bound(named)), [o for _, _, o in named], [*words, *fields], count)
-    join = kernels.from_file("attention_join", {"EV": wide, "R": rows}, {"T": y.meta.dtype.wgsl})
-    plan.dispatch(join, [found, y], [y.meta.numel, queries, heads, heads // key_heads, parts], -(-y.meta.numel // 64))
+    if causal or not decode.takes(q.meta, k.meta):
+        return _forward(plan, q, k, v, mask, y, None, scale, causal, mask_is, fill, primitive)
+    found = _mask_text(mask, (*q.meta.shape[:3], k.meta.shape[2]), mask_is)
+    return decode.plan_few(plan, q, k, v, y, float(scale), decode.Keys(k.meta.shape[2]), found, _finite(fill), primitive)
 
 
 def _training_run(plan, q, k, v, mask, y, logsum, **how):
@@ -87,7 +75,7 @@ def _forward(plan, q, k, v, mask, y, logsum, scale, causal, mask_is="seen", fill
     qx, slices = _division(plan.device, batch * heads, queries, keys, size, wide)
     consts = {"E": size, "EV": wide, "QX": qx, "SLICES": slices, "MASK": kind, "CAUSAL": causal, "PRIMITIVE": primitive, "KEEP": bool(logsum)}
     count = batch * heads * -(-queries // (4 * qx))
-    words = [queries, keys, heads, heads // k.meta.shape[1], count, float(scale), LOWEST if fill == -math.inf else max(fill, LOW)]
+    words = [queries, keys, heads, heads // k.meta.shape[1], count, float(scale), _finite(fill)]
     for o in (q, k, v):
         words += [o.meta.offset, *o.meta.strides]
     plan.dispatch(kernels.from_file("attention", consts, {"T": y.meta.dtype.wgsl}, text), [o for _, _, o in named], [*words, *fields], count)
@@ -110,7 +98,8 @@ def _attention_numpy(np, q, k, v, mask, *, scale, causal, mask_is="seen", fill=-
 
 
 ATTENTION = Op("attention", _attention_shape, _attention_run, _attention_numpy,
-               doc="Scaled dot product attention in one kernel that stores no scores.")
+               doc="Scaled dot product attention without stored scores: one kernel, or for few queries over many keys parts that are put together.",
+               samples=[S(T(1, 4, 1, 8, grad=False), T(1, 2, 200, 8, grad=False), T(1, 2, 200, 8, grad=False), scale=0.5, causal=False)])
 
 
 # with gradients: the forward pass keeps log(sum(exp(score))) of each row, from which the backward pass has the chances again
@@ -198,27 +187,32 @@ TRAINING = Op("attention_training", _training_shape, _training_run, _training_nu
                        S(T(1, 2, 3, 4), T(1, 2, 5, 4), T(1, 2, 5, 6), T(2, 3, 5, dtype="bool"), scale=0.5, causal=False)])
 
 
-def fits(query, key, value, mask) -> bool:
-    """Whether the kernel takes operands of these Metas: whole batches, small heads."""
+def fits(query, key, value, mask, few=True) -> bool:
+    """Whether a kernel takes operands of these Metas: whole batches, small heads. ``few``: the one for few queries, which takes all heads, is one."""
     q, k, v = query.shape, key.shape, value.shape
     plain = len(q) in (3, 4) and len(k) == len(v) == len(q) and q[:-3] == k[:-3] == v[:-3] and k[-3] == v[-3] and q[-3] % max(k[-3], 1) == 0
-    device = query.device
-    if device.type == "webgpu" and attention_bytes(4, 1, q[-1], v[-1]) > device.limits["maxComputeWorkgroupStorageSize"]:
+    if not plain or not (few and decode.takes(query, key) or _small(query.device, q[-1], v[-1])):
         return False
-    return (plain and q[-1] == k[-1] and k[-2] == v[-2] and 0 < q[-1] <= LARGEST and 0 < v[-1] <= LARGEST and query.numel > 0 and key.numel > 0
+    return (q[-1] == k[-1] and k[-2] == v[-2] and query.numel > 0 and key.numel > 0 and value.numel > 0
             and query.dtype is key.dtype is value.dtype and query.dtype.kind == "f"
             and (mask is None or len(mask.shape) <= 4 and (mask.dtype.name == "bool" or mask.dtype is query.dtype)))
 
 
-def _fits_kernel(query, key, value, mask):
+def _small(device, size, wide):
+    """Whether heads are small enough for the kernel of any number of queries."""
+    fit = device.type != "webgpu" or attention_bytes(4, 1, size, wide) <= device.limits["maxComputeWorkgroupStorageSize"]
+    return fit and 0 < size <= LARGEST and 0 < wide <= LARGEST
+
+
+def _fits_kernel(query, key, value, mask, causal):
     """(whether a kernel takes it, whether with gradients): it has none for the mask, and on software adapters products are quicker."""
     metas = query.meta, key.meta, value.meta, mask.meta if mask is not None else None
     wanted = [is_grad_enabled() and t is not None and edge_of(t) is not None for t in (query, key, value, mask)]
     if not any(wanted):
-        return fits(*metas), False
+        return fits(*metas, not causal), False
     device, size, wide = query.meta.device, query.shape[-1], value.shape[-1]
     able = device.type == "webgpu" and not device.software and gradient_bytes(4, size, wide) <= device.limits["maxComputeWorkgroupStorageSize"]
-    return able and not wanted[3] and fits(*metas), True
+    return able and not wanted[3] and fits(*metas, False), True
 
 
 def _by_kernel(query, key, value, mask, scale, causal, training):
@@ -259,7 +253,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     shared = enable_gqa or len(query.shape) > 2 and query.shape[-3] == key.shape[-3]
     if shared and dropout_p == 0.0 and not (is_causal and attn_mask is not None):
-        takes, training = _fits_kernel(query, key, value, attn_mask)
+        takes, training = _fits_kernel(query, key, value, attn_mask, is_causal)
         if takes:
             return _by_kernel(query, key, value, attn_mask, scale, bool(is_causal), training)
     return _by_products(query, key, value, attn_mask, dropout_p, is_causal, scale, query.shape[-3] // key.shape[-3] if enable_gqa else 1)

@@ -69,6 +69,7 @@ class Op:
     ``samples`` are calls of the op itself, where no public function's samples run it; ``bench`` those worth measuring.
     """
     pointwise = False
+    in_place = False    # True: run() may be given an output that is an input (plan.aliases says so)
     overwrites = False  # True: writes all of its output and may do so to a tensor that has a history
     scalars: tuple = ()
     parts = None        # like run, but made of plan_reduce and plan_part, which the compiler fuses
@@ -127,7 +128,7 @@ STATIC = {"dtype", "shape", "device"}  # parameters that decide the result's met
 
 class Pointwise(Op):
     """An elementwise op: a formula, or WGSL text with its numpy twin for the primitives of the formula language."""
-    pointwise = True
+    pointwise = in_place = True
     table = OPS
 
     def __init__(self, name, formula=None, wgsl=None, numpy=None, kind="arith", args=None, grad=None, fixed=(), check=None):

@@ -61,6 +61,11 @@ def test_int8_and_weights_of_few_bits_equal_the_cpu():
     assert status == 0, text
 
 
+def test_decoding_equals_attention_and_the_cpu():
+    status, text = run("run_decode.py", pyodide="0.27")  # which has numpy
+    assert status == 0, text
+
+
 def test_products_are_tuned_between_the_calls_of_a_function():
     status, text = run("run_tuner.py")
     assert status == 0, text
