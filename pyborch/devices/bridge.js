@@ -244,6 +244,12 @@
     return kind === "raw" ? bytes : narrow(bytes, kind);
   }
 
+  // A read whose bytes, or whose error, go to a callable of Python's: not a promise, for which Python would take turns of its event loop.
+  let answer = null;
+  function readThen(id, offset, size, kind, number) {
+    read(id, offset, size, kind).then((bytes) => answer(number, bytes, undefined), (error) => answer(number, undefined, error));
+  }
+
   function copyOut(id, offset, target, bytes) {
     if (!buffers[id]) return Promise.reject(new Error("the device was lost before this was read"));
     begin();
@@ -600,5 +606,5 @@
   }
 
   return { start, createBuffer, destroyBuffer, gather, part, write, read, synchronize, kernel, dropKernel, plan, dropPlan, run, program, dropProgram, ready, replay, flush,
-           counters, setHurry: (value) => { hurry = value; }, startProfile, stopProfile, recall, remember, destroy };
+           counters, setHurry: (value) => { hurry = value; }, readThen, answerTo: (callable) => { answer = callable; }, startProfile, stopProfile, recall, remember, destroy };
 })()

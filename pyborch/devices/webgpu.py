@@ -7,12 +7,13 @@ import os
 import weakref
 
 from pyodide.code import run_js  # type: ignore[import-not-found]
-from pyodide.ffi import JsException, can_run_sync, run_sync  # type: ignore[import-not-found]
+from pyodide.ffi import JsException, can_run_sync, create_proxy, run_sync  # type: ignore[import-not-found]
 
 from ..dtypes import word_of
 from ..errors import DeviceError, DeviceLost, SyncReadError
 from . import Backend, Form, Storage, forget_backend
 from .memory import Pool, size_class
+from .waiting import Answers
 
 LIMITS = ("maxBufferSize maxStorageBufferBindingSize maxStorageBuffersPerShaderStage maxComputeWorkgroupStorageSize "
           "maxComputeInvocationsPerWorkgroup maxComputeWorkgroupSizeX maxComputeWorkgroupSizeY maxComputeWorkgroupsPerDimension "
@@ -93,6 +94,8 @@ class WebGpu(Backend):
         self.name = info["description"] or words or "unknown adapter"
         self.software = info["fallback"] or any(word in words.lower() for word in SOFTWARE)
         bridge.setHurry(not self.software)
+        self._answers = Answers()
+        bridge.answerTo(create_proxy(self._answers.take))
         self.has_f16 = "shader-f16" in self.features
         self.matrices = _matrices(info)
         self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer)
@@ -208,19 +211,23 @@ class WebGpu(Backend):
         if not can_run_sync():
             raise SyncReadError("reading a value has to wait for the GPU and this browser cannot wait here (no JSPI): use "
                                 "`await t.item_async()`, `await t.tolist_async()` or `await t.numpy_async()`")
-        try:
-            return run_sync(self._reading(storage)).to_bytes() if storage.numel else b""  # the promise itself: no turn of Python's event loop
-        except JsException as error:
-            raise self._translate(error) from None
+        if not storage.numel:
+            return b""
+        number, answer = self._answers.expect()
+        self.bridge.readThen(*self._span(storage), number)
+        run_sync(answer)
+        if answer.error is not None:
+            raise self._translate(answer.error)
+        return answer.value.to_bytes()
 
     def read_async(self, storage):
         """An awaitable of what the storage holds now: the read begins here."""
-        return self._finished(self._reading(storage) if storage.numel else None)
+        return self._finished(self.bridge.read(*self._span(storage)) if storage.numel else None)
 
-    def _reading(self, storage):
-        """A promise of the bytes."""
+    def _span(self, storage):
+        """What the bridge reads of a storage."""
         kind, size = self._transfer(storage.dtype)
-        return self.bridge.read(storage.buffer, 0, storage.numel * size, kind)
+        return storage.buffer, 0, storage.numel * size, kind
 
     async def _finished(self, reading) -> bytes:
         try:
