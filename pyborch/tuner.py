@@ -76,7 +76,7 @@ class Tuning:
         begun = time.perf_counter()
         if self.timed is None:
             self.timed = Candidates(self.device, *self.waiting.pop(0))
-        elif self.device.ready(self.timed.handle):
+        elif self.device.ready(self.timed.handle) and not self.device.profiling:
             found, used = self.timed.fastest(), self.timed.choices[0]
             _keep(self.device, {self.timed.key: [type(found[0]).__name__, *found[0], found[1]]})
             self.changed = self.changed or found != used

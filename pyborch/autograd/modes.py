@@ -4,12 +4,13 @@ from __future__ import annotations
 
 class _State:
     """``grad``: whether operations are recorded; ``recorder``: the compile recording in progress; ``autocast``: the policy that chooses the
-    dtype of operands, if any; ``tensor`` and ``apply``: the Tensor class and apply(), for those below them."""
-    __slots__ = ("grad", "recorder", "autocast", "tensor", "apply")
+    dtype of operands, if any; ``changes``: how often what modules consist of has changed; ``tensor`` and ``apply``: the Tensor class and apply(),
+    for those below them."""
+    __slots__ = ("grad", "recorder", "autocast", "changes", "tensor", "apply")
 
 
 state = _State()
-state.grad, state.recorder, state.autocast, state.tensor = True, None, None, None
+state.grad, state.recorder, state.autocast, state.changes, state.tensor = True, None, None, 0, None
 
 
 class Live:

@@ -1,6 +1,9 @@
 """A recorded call that can be repeated: guards, arguments in, one replay, results out."""
 from __future__ import annotations
 
+from itertools import chain
+from operator import attrgetter, is_
+
 from .. import devices
 from ..autograd import edge_of, state
 from ..ops.registry import OPS
@@ -13,6 +16,7 @@ from .picture import Picture
 from .tree import rebuild
 
 Tensor = state.tensor
+TRAINING, TRACKED, STORAGE = map(attrgetter, ("training", "tracked", "storage"))
 
 
 def is_static(tensor) -> bool:
@@ -47,8 +51,7 @@ class Program:
         self.grad_tensors = [(leaf, self._own_grad(recorder, g)) for leaf, g in self.grads]
         self.grads = None
         self.written = [v.storage for n, v in enumerate(recorder.values) if v.kind == EXTERNAL and any(n in c.outputs for c in recorder.calls)]
-        self.leaves = list(recorder.leaves.values())
-        self.modules = [(m, m.training, _slots(m)) for m in dict.fromkeys(recorder.modules)]
+        self.assumed = Assumed(recorder)
         self.entry = [(leaf, g, g.storage if g is not None else None) for leaf, reads, g in recorder.entry_grads.values() if reads]
         self.live = live_boxes(recorder.calls)
         copied = [self.where[n] for n, _, _ in self.returned if self.kinds[n] == INTERNAL]
@@ -67,16 +70,7 @@ class Program:
 
     def holds(self) -> bool:
         """Whether what was assumed while recording is still so: modes, parameters, gradients on entry."""
-        for module, training, slots in self.modules:
-            if module.training is not training:
-                return False
-            for owner, key, tensor, storage in slots:
-                if owner.get(key) is not tensor or storage is not None and tensor.storage is not storage:
-                    return False
-        for leaf, tracked in self.leaves:
-            if leaf.tracked is not tracked:
-                return False
-        if not all(arena.holds() for arena in self.arenas):
+        if not self.assumed.holds() or not all(arena.holds() for arena in self.arenas):
             return False
         for leaf, g, storage in self.entry:
             now = leaf._grad
@@ -179,10 +173,30 @@ def given_back(results, arguments, tensors, times=None):
         yield Tensor(t.storage, devices.meta(shape, m.dtype, m.device, strides, m.offset + t.meta.offset))
 
 
-def _slots(module) -> list:
-    """(owner, key, object, memory) of what a module's forward may use by attribute."""
-    tensors = [(owner, k, t, t.storage) for owner in (module._parameters, module._buffers) for k, t in owner.items() if t is not None]
-    return tensors + [(module._modules, k, child, None) for k, child in module._modules.items()]
+class Assumed:
+    """What a recorded call found in modules and tensors. It is compared before each replay: by ``map``, and modules only after a change to any."""
+
+    def __init__(self, recorder):
+        self._modules = list(dict.fromkeys(recorder.modules))
+        self._tables = [table for m in self._modules for table in (m._parameters, m._buffers, m._modules)]
+        self._found, self._changes = self._look(), state.changes
+        self._tensors = [t for t in self._found if isinstance(t, Tensor)]
+        self._storages = list(map(STORAGE, self._tensors))
+        self._leaves = [leaf for leaf, _ in recorder.leaves.values()]
+        self._tracked = [tracked for _, tracked in recorder.leaves.values()]
+
+    def _look(self):
+        """Modes, parameters, buffers and children."""
+        return [*map(TRAINING, self._modules), *chain.from_iterable(map(dict.values, self._tables))]
+
+    def holds(self) -> bool:
+        """Whether all of it is still so, and the parameters' and buffers' memory, and what requires gradients."""
+        if self._changes != state.changes:
+            now = self._look()
+            if len(now) != len(self._found) or not all(map(is_, now, self._found)):
+                return False
+            self._changes = state.changes
+        return all(map(is_, map(STORAGE, self._tensors), self._storages)) and list(map(TRACKED, self._leaves)) == self._tracked
 
 
 def own_argument(t):

@@ -105,6 +105,7 @@ class Backend:
     def __init__(self):
         self._forms: dict = {}
         self.tuned: dict = {}        # what the tuner measured: see tuner.py
+        self.profiling = False       # whether the time of every dispatch is being taken
         self.scratch: weakref.WeakSet = weakref.WeakSet()    # what recorded programs compute in and share
 
     def form(self, dtype, numel) -> Form:

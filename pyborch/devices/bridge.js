@@ -554,6 +554,9 @@
     else replayNow(current, times, arguments);
   }
 
+  // The GPU begins with a long program's first dispatches while the others are encoded.
+  const EARLY = 8;
+
   function replayNow(current, times, args) {
     const first = 2 + 3 * (current.inputs.length + current.outputs.length);
     for (let time = 0; time < times; time++) replayOnce(current, args, time, first + time * current.live.length);
@@ -574,9 +577,11 @@
       encoder.copyBufferToBuffer(buffers[id], offset, buffers[own], starts[own], inputs[n][1]);
     }
     openPass();
+    let next = current.valid ? EARLY : Infinity, encoded = 0;
     for (const step of current.steps) {
       const { kernel } = step;
       if (!kernel.pipeline) continue;
+      if (encoded++ === next) { flush(); openPass(); next *= 4; }
       const group = groupOf(kernel.bound, step.ids);
       if (profile) alone(kernel.label);
       pass.setPipeline(kernel.pipeline);

@@ -46,14 +46,14 @@ class Place:
 
 class Arena:
     """A buffer made of others; ``holds()`` while they still lie there."""
-    __slots__ = ("buffer", "members", "device", "__weakref__")
+    __slots__ = ("buffer", "members", "homes", "device", "__weakref__")
 
     def __init__(self, buffer, members, device):
         self.buffer, self.members, self.device = buffer, members, device
+        self.homes = [device.homes[member] for member in members]
 
     def holds(self) -> bool:
-        homes = self.device.homes
-        return all(homes.get(buffer) == home for buffer, home in self.members)
+        return list(map(self.device.homes.get, self.members)) == self.homes
 
 
 def start() -> WebGpu:
@@ -164,7 +164,7 @@ class WebGpu(Backend):
                 s.form = Form(self, s.form.dtype, s.form.numel, size, self._retired)
         arena = self._arenas.get(whole)
         if arena is None:
-            arena = self._arenas[whole] = Arena(whole, [(s.buffer, self.homes[s.buffer]) for s in storages], self)
+            arena = self._arenas[whole] = Arena(whole, [s.buffer for s in storages], self)
         return arena
 
     def part(self, storage, offset, words):
@@ -177,7 +177,7 @@ class WebGpu(Backend):
         if isinstance(storage, Place):
             return storage.whole.buffer, storage.whole.form.size, storage.offset, storage.nbytes
         if isinstance(storage, Arena):
-            total = storage.members[0][1][2]
+            total = storage.homes[0][2]
             return storage.buffer, total, 0, total
         home = self.homes.get(storage.buffer)
         if home is not None:
@@ -365,10 +365,14 @@ class WebGpu(Backend):
         """Have the GPU write down when each dispatch begins and ends; DeviceError where it cannot."""
         if "timestamp-query" not in self.features:
             raise DeviceError(f"profile: this adapter ({self.name}) has no timestamp-query, so the time of its work cannot be taken")
+        if self.profiling:
+            raise DeviceError("profile: one is running already; leave it before the next begins")
+        self.profiling = True
         await self.bridge.startProfile()
 
     async def stop_profile(self) -> list:
         """[(label, begin, end), ...] in nanoseconds."""
+        self.profiling = False
         return json.loads(await self.bridge.stopProfile())
 
     async def recall(self) -> None:

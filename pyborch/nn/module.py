@@ -5,6 +5,7 @@ from ..autograd import state as mode
 from .._tensor import Tensor
 from . import hooks as _hooks
 from ._state import StateDict
+from ._table import Table
 from .parameter import Buffer, Parameter, typename
 
 
@@ -17,10 +18,10 @@ class Module(StateDict):
     def __init__(self):
         attributes = self.__dict__        # past __setattr__, which would look for what is made here
         attributes["training"] = True
-        attributes["_parameters"] = {}
-        attributes["_buffers"] = {}
+        attributes["_parameters"] = Table()
+        attributes["_buffers"] = Table()
         attributes["_non_persistent_buffers_set"] = set()
-        attributes["_modules"] = {}
+        attributes["_modules"] = Table()
 
     def forward(self, *args, **kwargs):
         """What the module computes; every subclass writes its own."""
@@ -72,6 +73,8 @@ class Module(StateDict):
                 raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
             self._buffers[name] = value
         else:
+            if name == "training":
+                mode.changes += 1
             object.__setattr__(self, name, value)
 
     def __delattr__(self, name):
