@@ -26,13 +26,14 @@ class Side:
 
     ``row`` sees batch and row (all i32) and returns an address (i32), or with ``inside`` vec3<i32>(address, y, x); ``step`` sees k0, k1, k2
     and returns what is added to that; ``inside`` is the condition on ``at`` under which there is an element ("" where always).
-    ``address`` replaces ``at.x`` in the read; ``fast``: neighbouring steps are neighbours in memory; ``eights``: eight elements of a line can
-    be read at once, since one dim is adjacent, and offset and other strides are multiples of 8; ``outside`` is read where no element is.
+    ``address`` replaces ``at.x`` in the read; ``fast``: neighbouring steps are neighbours in memory; ``fours``: four elements of a line can be
+    read at once, since one dim is adjacent, and offset and other strides are multiples of 4; ``eights``: eight float16, likewise; ``outside`` is
+    read where no element is.
     """
-    __slots__ = ("operand", "fields", "row", "step", "inside", "address", "fast", "eights", "outside")
+    __slots__ = ("operand", "fields", "row", "step", "inside", "address", "fast", "fours", "eights", "outside")
 
-    def __init__(self, operand, fields, row, step, inside="", address="", fast=False, eights=False, outside="0"):
-        self.outside = outside
+    def __init__(self, operand, fields, row, step, inside="", address="", fast=False, fours=False, eights=False, outside="0"):
+        self.fours, self.outside = fours, outside
         self.operand, self.fields, self.row, self.step, self.inside, self.fast, self.eights = operand, fields, row, step, inside, fast, eights
         self.address = address or ("at.x" if inside else "at")
 
@@ -178,11 +179,11 @@ def _kernel(variant, size, a, b, result):
     acc = "i32" if size.packed else result.operand.meta.dtype.compute
     parts = [side.text(n) if variant.element_wise else side.places(n) for n, side in sides] + [result.text(acc)]
     consts = {"K1": size.steps[1], "K2": size.steps[2], **variant.consts(a, b)}
-    stored = [("read", n, side.operand.meta.dtype.wgsl if variant.element_wise else "vec4<u32>") for n, side in sides]
+    stored = [("read", n, variant.stored(side.operand.meta.dtype)) for n, side in sides]
     stored += [("read", n, o.meta.dtype.wgsl) for n, o in result.inputs()] + [("read_write", n, o.meta.dtype.wgsl) for n, o in result.outputs()]
     bindings = [f"@group(0) @binding({i}) var<storage, {access}> {n}: array<{t}>;" for i, (access, n, t) in enumerate(stored)]
     fields = ", ".join(f if ":" in f else f"{f}: i32" for f in (*a.fields, *b.fields, *result.fields))
-    halves = not variant.element_wise or any(t == "f16" for *_, t in stored)
+    halves = variant.file == "gemm_matrices" or any("f16" in t for *_, t in stored)
     text = "\n".join(["enable f16;" if halves else "", variant.head, f"alias ELEMENT = {'u32' if size.packed else acc};", f"alias ACC = {acc};",
                       MULTIPLY["packed" if size.packed else acc],
                       *(f"const {n} = {kernels.wgsl_literal(v)};" for n, v in consts.items()),

@@ -49,7 +49,8 @@ def _b_gradient(g, a, b):
 MATMUL = Op("matmul", _matmul_shape, _matmul_run, _matmul_numpy,
             {"a": _a_gradient, "b": _b_gradient, "bias": lambda g: g},
             doc="Matrix products of the last two dims, with an optional bias that is added.",
-            bench=[S(T(n, n, dtype=d), T(n, n, dtype=d), None) for n, d in ((1024, "float32"), (1024, "float16"))])
+            bench=[*(S(T(n, n, dtype=d), T(n, n, dtype=d), None) for n, d in ((1024, "float32"), (1024, "float16"))),
+                   S(T(1, 1024), T(1024, 1024, view=lambda t: t.transpose(0, 1)), None)])
 
 
 def _linear_shape(x, w, b=None):
@@ -127,8 +128,9 @@ def matrix_side(operand, name, sizes, strides, row, step):
     fields.update(_batch_fields(name, sizes, strides))
     text = _batch_text(name, sizes, f"p.{name}_offset + row * p.{name}_row") + " return at;"
     others = [operand.meta.offset, *(s for n, s in zip(sizes, strides) if n > 1), max(row, step)]
-    eights = operand.meta.dtype.wgsl == "f16" and min(row, step) == 1 and all(n % 8 == 0 for n in others)
-    return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1, eights=eights)
+    adjacent, dtype = min(row, step) == 1, operand.meta.dtype
+    return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1, fours=adjacent and not any(n % 4 for n in others),
+                eights=adjacent and dtype.wgsl == "f16" and not any(n % 8 for n in others))
 
 
 def _by_eights(plan, operand, name, sizes, strides, row, step, rows, depth):
@@ -149,7 +151,7 @@ def _renamed(side, name):
     old = "b" if name == "a" else "a"
     fields = {name + k[1:]: v for k, v in side.fields.items()}
     row, step = (text.replace(f"p.{old}_", f"p.{name}_") for text in (side.row, side.step))
-    return Side(side.operand, fields, row, step, fast=side.fast, eights=side.eights)
+    return Side(side.operand, fields, row, step, fast=side.fast, fours=side.fours, eights=side.eights)
 
 
 def _result(y, bias, sizes, strides, row, col, swapped):
@@ -201,7 +203,7 @@ def _tall(*shape, **kw):
 
 
 WHOLE = {"dtype": "int64", "low": -9, "high": 9}
-MATRICES = [S(T(2, 3), T(3, 4)), S(T(17, 33), T(33, 19)), S(_tall(5, 6), T(5, 7)), S(T(6, 5), _tall(7, 5)), S(T(1, 70), T(70, 1)),
+MATRICES = [S(T(2, 3), T(3, 4)), S(T(2, 64), _tall(5, 64)), S(T(17, 33), T(33, 19)), S(_tall(5, 6), T(5, 7)), S(T(6, 5), _tall(7, 5)), S(T(1, 70), T(70, 1)),
             S(T(66, 3), T(3, 70)), S(T(2, 0), T(0, 3)), S(T(0, 2), T(2, 3)), S(T(3, 2, **WHOLE), T(2, 4, **WHOLE))]
 LONG_SUM = S(T(3, 1500), T(1500, 5), tol=1e-4)
 

@@ -10,6 +10,7 @@ TILES = ((16, 8, 8, 16, True, 1), (16, 8, 8, 16, False, 1), (16, 4, 8, 16, True,
          (8, 8, 8, 8, True, 1), (8, 8, 8, 8, True, 2), (8, 8, 8, 8, True, 4), (8, 8, 8, 16, True, 2), (8, 8, 4, 16, True, 2), (8, 8, 4, 16, True, 4),
          (8, 4, 4, 16, True, 1), (8, 4, 4, 16, True, 2), (8, 4, 4, 16, True, 4), (4, 4, 4, 16, True, 8))   # what the tuner tries
 PROCESSORS = 132     # of the H200 that the choice of tiles was measured on
+LINES = 4            # rows up to which memory alone decides
 MATRICES_FROM = 1 << 24  # multiply-adds from which on subgroup matrices pay
 # A thread stores its results itself, or, where much follows the product, a row at a time through workgroup memory: a loop that the driver
 # does not unroll would move the sums out of registers (H200: a convolution with a residual 0.67 ms instead of 0.05).
@@ -53,7 +54,9 @@ class Threads(namedtuple("Threads", "rows")):
     """A thread computes ``rows`` rows of 4 columns in registers."""
     __slots__ = ()
     file, element_wise, step, head = "gemm_threads", True, 1, ""
-    when = "software adapters, and everywhere products of one or two rows"
+    when = "software adapters, and everywhere products of one or two rows that Lines does not take"
+
+    stored = staticmethod(lambda dtype: dtype.wgsl)
 
     def groups(self, size):
         return -(-size.batches * -(-size.rows // self.rows) * (-(-size.cols // 16) * 4) // 64)
@@ -71,6 +74,7 @@ class Tiles(namedtuple("Tiles", "side rows cols depth ahead slices")):
     __slots__ = ()
     file, element_wise, step, head = "gemm_tiles", True, 1, ""
     when = "hardware adapters"
+    stored = staticmethod(lambda dtype: dtype.wgsl)
 
     def groups(self, size):
         return size.batches * -(-size.rows // (self.side * self.rows)) * -(-size.cols // (self.side * self.cols))
@@ -103,6 +107,8 @@ class Matrices(namedtuple("Matrices", "rows cols down across depth")):
     when = "hardware adapters with subgroup matrices, for large products of float16 that can be read by eights"
     head = "enable chromium_experimental_subgroup_matrix;\ndiagnostic(off, chromium.subgroup_matrix_uniformity);"
 
+    stored = staticmethod(lambda dtype: "vec4<u32>")
+
     def groups(self, size):
         return size.batches * -(-size.rows // (16 * self.rows * self.down)) * -(-size.cols // (16 * self.cols * self.across))
 
@@ -130,7 +136,25 @@ class Matrices(namedtuple("Matrices", "rows cols down across depth")):
         return STORE_PART.format(parts=parts, row=16 * i)
 
 
-KINDS = {kind.__name__: kind for kind in (Threads, Tiles, Matrices)}
+class Lines(namedtuple("Lines", "rows cols")):
+    """A workgroup computes ``cols`` columns of all ``rows`` rows, its threads side by side along the sum."""
+    __slots__ = ()
+    file, element_wise, step, head = "gemm_lines", False, 4, ""
+    when = "hardware adapters, for up to four rows times a matrix whose lines lie along the sum"
+
+    def groups(self, size):
+        return size.batches * -(-size.cols // self.cols)
+
+    def consts(self, a, b):
+        return {"ROWS": self.rows, "COLS": self.cols}
+
+    def filled(self, text, result, a, b):
+        return text
+
+    stored = staticmethod(lambda dtype: f"vec4<{dtype.wgsl}>")
+
+
+KINDS = {kind.__name__: kind for kind in (Threads, Tiles, Matrices, Lines)}
 
 
 def choose(device, size, a, b):
@@ -153,7 +177,7 @@ def key(size, a, b):
     plain = size.steps[1] * size.steps[2] == 1
     numbers = (size.batches, size.rows, size.cols, *size.steps)
     kinds = ["int8"] if size.packed else dict.fromkeys(side.operand.meta.dtype.name for side in (a, b))
-    kind = " by ".join(kinds) + (" eights" if a.eights and b.eights else "")
+    kind = " by ".join(kinds) + (" eights" if a.eights and b.eights else " lines" if size.rows <= LINES and _in_lines(a) and _in_lines(b) else "")
     return f"{kind} {'n' if a.fast else 't'}{'t' if b.fast else 'n'} {'x'.join(str(_coarse(n) if plain else n) for n in numbers)}"
 
 
@@ -169,6 +193,8 @@ def candidates(device, size, a, b):
     outer = size.steps[0] * size.steps[1]
     if device.software:
         found = [(Threads(rows), splits) for rows in (1, 4, 8) for splits in (1, 2, 4)]
+    elif isinstance(first[0], Lines):
+        found = [(Lines(size.rows, cols), splits) for cols in (1, 2, 4) for splits in (1, 2, 4)]
     elif isinstance(first[0], Matrices):
         found = [(Matrices(*form, 32), splits) for form in ((4, 4, 2, 4), (4, 4, 2, 2), (2, 4, 2, 2), (2, 2, 2, 2)) for splits in (1, 2)]
     else:
@@ -182,6 +208,9 @@ def by_rule(device, size, a, b):
     if device.software:
         threads = Threads(8 if size.rows > 4 else 4 if size.rows > 1 else 1)
         return threads, _splits(threads.groups(size), 4, outer, steps, 256)
+    if size.rows <= LINES and size.steps[1] * size.steps[2] == 1 and _in_lines(a) and _in_lines(b) and steps >= 64:
+        lines = Lines(size.rows, next((cols for cols in (4, 2) if size.batches * size.cols >= 512 * cols), 1))
+        return lines, _splits(lines.groups(size), 512, outer, steps, 1024)
     if size.rows <= 2:
         return Threads(1), _splits(Threads(1).groups(size), 256, outer, steps, 64)
     if a.eights and b.eights and by_matrices(device, size):
@@ -191,6 +220,11 @@ def by_rule(device, size, a, b):
         return _packed_tiles(size).fitting(device), 1
     variant, splits = _tiles(size, outer, steps, size.steps[1] * size.steps[2] == 1, a.fast, b.fast)
     return variant.fitting(device), splits
+
+
+def _in_lines(side):
+    """Whether lines of a side lie along the sum and can be read by fours of floats."""
+    return side.fast and side.fours and side.operand.meta.dtype.compute == "f32"
 
 
 def by_matrices(device, size):

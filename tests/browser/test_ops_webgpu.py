@@ -56,6 +56,11 @@ def test_tiled_products_equal_plain_ones():
     assert status == 0, text
 
 
+def test_few_rows_times_lines_equal_plain_products():
+    status, text = run("run_lines.py", name="firefox")  # which has float16
+    assert status == 0, text
+
+
 def test_int8_and_weights_of_few_bits_equal_the_cpu():
     status, text = run("run_quantized.py", pyodide="0.27")  # which has numpy
     assert status == 0, text

@@ -65,7 +65,7 @@ def test_cards_say_what_the_record_says():
         "scale": "required", "causal": "required", "mask_is": "seen", "fill": "-inf", "primitive": False}
     assert [v["name"] for v in kernels.get("softmax").card["variants"]] == ["software", "hardware"]
     products = {v["name"]: v for v in kernels.get("matmul").card["variants"]}
-    assert set(products) == {"Threads", "Tiles", "Matrices"} and "float16" in products["Matrices"]["when"]
+    assert set(products) == {"Threads", "Lines", "Tiles", "Matrices"} and "float16" in products["Matrices"]["when"]
     assert kernels.get("matmul").card["benchmarks"][0]["inputs"][0] == {"shape": [1024, 1024], "dtype": "float32", "low": -1.0, "high": 1.0}
     assert "return (*batch, a.shape[-2], b.shape[-1]), a.dtype" in kernels.get("matmul").card["shape_rule"]
     formulas = kernels.get("pointwise").card["attributes"][0]["values"]
