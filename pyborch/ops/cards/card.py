@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import math
 
-from ... import dtypes
+from ... import devices, dtypes
+from ...autograd import state
+from ...devices.planned import Planned
 from . import made_of
 from .cases import HERE, TOLERANCE, Case, Input, Output
 from .family import POINTWISE, formula_attributes
@@ -82,11 +84,18 @@ def benchmarks(family, cases) -> list:
 
 
 def _bench(op, k, s):
-    inputs = [x and Input(x.shape, dtypes.BY_NAME[x.dtype], None, 0, math.prod(x.shape), x.low, x.high, x.values) for x in s.args]
+    inputs = [x and _bench_input(x) for x in s.args]
     metas = [x and Output(x.shape, x.dtype) for x in inputs]
     outputs = op.shape(*metas, **s.kwargs)
     outputs = tuple(Output(tuple(shape), dtype) for shape, dtype in (outputs if isinstance(outputs, list) else [outputs]))
     return Case(f"{op.name}.bench[{k}]", tuple(inputs), outputs, dict(s.kwargs), TOLERANCE.get(outputs[0].dtype.name, (0, 0)))
+
+
+def _bench_input(x):
+    dtype, count, device = dtypes.BY_NAME[x.dtype], math.prod(x.shape), Planned()
+    t = state.tensor(device.allocate(dtype, count), devices.meta(x.shape, dtype, device))
+    m = t.meta if x.view is None else x.view(t).meta
+    return Input(tuple(m.shape), dtype, None if x.view is None else m.strides, m.offset, count, x.low, x.high, x.values)
 
 
 def plain_case(case) -> dict:
