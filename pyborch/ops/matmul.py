@@ -127,8 +127,8 @@ def matrix_side(operand, name, sizes, strides, row, step):
     fields = {f"{name}_offset": operand.meta.offset, f"{name}_row": row, f"{name}_step": step}
     fields.update(_batch_fields(name, sizes, strides))
     text = _batch_text(name, sizes, f"p.{name}_offset + row * p.{name}_row") + " return at;"
-    others = [operand.meta.offset, *(s for n, s in zip(sizes, strides) if n > 1), max(row, step)]
-    adjacent, dtype = min(row, step) == 1, operand.meta.dtype
+    others = [operand.meta.offset, *(s for n, s in zip(sizes, strides) if n > 1), row if step == 1 else step]
+    adjacent, dtype = 1 in (row, step), operand.meta.dtype
     return Side(operand, fields, text, f"return k0 * p.{name}_step;", fast=step == 1, fours=adjacent and not any(n % 4 for n in others),
                 eights=adjacent and dtype.wgsl == "f16" and not any(n % 8 for n in others))
 
