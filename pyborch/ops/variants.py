@@ -209,7 +209,7 @@ def by_rule(device, size, a, b):
         threads = Threads(8 if size.rows > 4 else 4 if size.rows > 1 else 1)
         return threads, _splits(threads.groups(size), 4, outer, steps, 256)
     if size.rows <= LINES and size.steps[1] * size.steps[2] == 1 and _in_lines(a) and _in_lines(b) and steps >= 64:
-        lines = Lines(size.rows, next((cols for cols in (4, 2) if size.batches * size.cols >= 512 * cols), 1))
+        lines = Lines(size.rows, 2 if size.batches * size.cols >= 1024 else 1)
         return lines, _splits(lines.groups(size), 512, outer, steps, 1024)
     if size.rows <= 2:
         return Threads(1), _splits(Threads(1).groups(size), 256, outer, steps, 64)

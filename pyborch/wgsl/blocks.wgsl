@@ -6,7 +6,7 @@ const BLOCK = HEADER + GROUP * BITS / 8u;
 const PART = 4u * BITS;  // bytes of 32 numbers
 fn word_at(byte: u32) -> u32 {
   let i = byte / 4u;
-  if ((byte & 2u) == 0u) { return w[i]; }
+  if (BLOCK % 4u == 0u || (byte & 2u) == 0u) { return w[i]; }
   return (w[i] >> 16u) | (w[i + 1u] << 16u);
 }
 // (scale, what is added) of a block.

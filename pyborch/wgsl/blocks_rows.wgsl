@@ -16,14 +16,23 @@ var<workgroup> sums: array<array<f32, 64>, CELLS>;
       alls[o] = min(first + o, p.outputs - 1u) * parts + n;
       scales[o] = scale_of(alls[o] / (GROUP / 32u));
     }
+    // Scales belong to all 32 numbers: sum (q * scale + least) * x = scale * sum q * x + least * sum x.
+    var dots: array<f32, CELLS>;
+    var added: array<f32, ROWS>;
+    for (var c = 0u; c < CELLS; c++) { dots[c] = 0.0; }
+    for (var r = 0u; r < ROWS; r++) { added[r] = 0.0; }
     for (var q = 0u; q < 8u; q++) {
       var fours: array<vec4<f32>, ROWS>;
-      for (var r = 0u; r < ROWS; r++) { fours[r] = x[(r * parts + n) * 8u + q]; }
+      for (var r = 0u; r < ROWS; r++) {
+        fours[r] = x[(r * parts + n) * 8u + q];
+        added[r] += dot(fours[r], vec4<f32>(1.0));
+      }
       for (var o = 0u; o < OUTS; o++) {
-        let numbers = four_of(alls[o] / (GROUP / 32u), alls[o] % (GROUP / 32u), q) * scales[o].x + scales[o].y;
-        for (var r = 0u; r < ROWS; r++) { sum[r * OUTS + o] += dot(numbers, fours[r]); }
+        let numbers = four_of(alls[o] / (GROUP / 32u), alls[o] % (GROUP / 32u), q);
+        for (var r = 0u; r < ROWS; r++) { dots[r * OUTS + o] += dot(numbers, fours[r]); }
       }
     }
+    for (var c = 0u; c < CELLS; c++) { sum[c] += dots[c] * scales[c % OUTS].x + added[c / OUTS] * scales[c % OUTS].y; }
   }
   for (var c = 0u; c < CELLS; c++) { sums[c][lid] = sum[c]; }
   for (var half = LANES / 2u; half > 0u; half /= 2u) {
