@@ -15,3 +15,7 @@ class SyncReadError(RuntimeError):
 
 class CaptureError(RuntimeError):
     """A function given to ``compile`` did something that a replay cannot repeat."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that cannot be inverted, solved with or decomposed (torch.linalg.LinAlgError); raised on the cpu device only."""

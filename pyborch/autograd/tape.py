@@ -185,8 +185,8 @@ class OpNode(Node):
         return self.params[key] if kind == "param" else None
 
     def release(self):
-        self.saved = self.outputs = None
-
+        if self.saved or self.outputs:
+            self.saved = self.outputs = None
 
 
 class _OpLink(OpNode):

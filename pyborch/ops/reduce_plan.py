@@ -41,6 +41,8 @@ def _plan(plan, inputs, outputs, dims, recipe, per_output):
     kept_sizes, (kept_strides,) = shapes.collapse([m.shape[d] for d in kept], [[m.strides[d] for d in kept]])
     sizes, (strides,) = shapes.collapse([m.shape[d] for d in dims], [[m.strides[d] for d in dims]])
     count = shapes.numel(m.shape[d] for d in dims)
+    if not count:
+        sizes, strides = (), ()
     if len(sizes) > 2 or any(x.meta.strides != m.strides or x.meta.offset != m.offset for x in inputs):
         copied = [_reduced_last(plan, x, kept, dims) for x in inputs]
         return _plan(plan, copied, outputs, tuple(range(len(kept), len(m.shape))), recipe, per_output)

@@ -72,6 +72,7 @@ class Op:
     in_place = False    # True: run() may be given an output that is an input (plan.aliases says so)
     overwrites = False  # True: writes all of its output and may do so to a tensor that has a history
     scalars: tuple = ()
+    has_card = True     # False: no kernel to call on its own, since random inputs would not be of the kind it takes
     parts = None        # like run, but made of plan_reduce and plan_part, which the compiler fuses
 
     def __init__(self, name, shape, run, reference, grad=None, scalars=(), bench=(), parts=None, doc="", samples=()):

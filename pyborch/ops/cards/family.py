@@ -55,7 +55,7 @@ def names():
 
 def family_of(op):
     """The name of the kernel that an op runs, None where it is no registered one."""
-    if OPS.get(op.name) is not op:
+    if OPS.get(op.name) is not op or not op.has_card:
         return None
     return POINTWISE if op.pointwise else op.name
 
