@@ -50,7 +50,7 @@ class Family:
 
 def names():
     """The names of all kernels."""
-    return [*dict.fromkeys(family_of(op) for op in OPS.values())]
+    return [*dict.fromkeys(name for op in OPS.values() if (name := family_of(op)) is not None)]
 
 
 def family_of(op):
