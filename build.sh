@@ -103,7 +103,7 @@ run_tests() {
   local bad=0
   everything
   [ $# -gt 0 ] || check || bad=1
-  python -m pytest "$@" || bad=1
+  python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup "$@" || bad=1
   return $bad
 }
 

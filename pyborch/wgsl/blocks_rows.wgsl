@@ -1,38 +1,44 @@
 // A few rows times the rows of a matrix in blocks (blocks.wgsl): y[r, o] = bias[o] + sum of x[r, k] * w[o, k].
-// Prepended: const ROWS (of x, 1 to 4), LANES (threads side by side along the sum), OUTS (outputs of a thread, for which x is read once), BIAS;
-// struct Params { depth: u32, outputs: u32, bias_offset: u32, bias_step: u32 }; bindings x (vec4<f32>), w, bias (w again without one), y (f32).
-// A part of 32 numbers is read and made floats once for all rows. Grid: 64 / LANES * OUTS outputs a group.
+// Prepended: const ROWS (of x, 1 to 4), LANES (threads side by side along the sum), OUTS (outputs of a thread, for which x is read once), AHEAD
+// (eights on their way at once); struct Params { depth: u32, outputs: u32, bias_offset: u32, bias_step: u32 }; bindings x (vec4<f32>), w, bias, y (f32).
+// A thread has an eighth of 32 numbers: fours q and q + 4, which are one word where they have four bits, so that neighbours read neighbouring words.
+// Grid: 64 / LANES * OUTS outputs a group.
 const CELLS = ROWS * OUTS;
 var<workgroup> sums: array<array<f32, 64>, CELLS>;
 @compute @workgroup_size(64) fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>,
     @builtin(local_invocation_index) lid: u32) {
   let first = (group_index(wid, nwg) * (64u / LANES) + lid / LANES) * OUTS;
   let parts = p.depth / 32u;
+  let eights = p.depth / 8u;
   var sum: array<f32, CELLS>;
-  for (var n = lid % LANES; n < parts; n += LANES) {
-    var scales: array<vec2<f32>, OUTS>;
-    var alls: array<u32, OUTS>;
-    for (var o = 0u; o < OUTS; o++) {
-      alls[o] = min(first + o, p.outputs - 1u) * parts + n;
-      scales[o] = scale_of(alls[o] / (GROUP / 32u));
-    }
-    // Scales belong to all 32 numbers: sum (q * scale + least) * x = scale * sum q * x + least * sum x.
-    var dots: array<f32, CELLS>;
-    var added: array<f32, ROWS>;
-    for (var c = 0u; c < CELLS; c++) { dots[c] = 0.0; }
-    for (var r = 0u; r < ROWS; r++) { added[r] = 0.0; }
-    for (var q = 0u; q < 8u; q++) {
-      var fours: array<vec4<f32>, ROWS>;
-      for (var r = 0u; r < ROWS; r++) {
-        fours[r] = x[(r * parts + n) * 8u + q];
-        added[r] += dot(fours[r], vec4<f32>(1.0));
-      }
+  for (var n = lid % LANES; n < eights; n += LANES * AHEAD) {
+    var scales: array<vec2<f32>, OUTS * AHEAD>;
+    var low: array<vec4<f32>, OUTS * AHEAD>;
+    var high: array<vec4<f32>, OUTS * AHEAD>;
+    for (var e = 0u; e < AHEAD; e++) {
+      let at = min(n + e * LANES, eights - 1u);
       for (var o = 0u; o < OUTS; o++) {
-        let numbers = four_of(alls[o] / (GROUP / 32u), alls[o] % (GROUP / 32u), q);
-        for (var r = 0u; r < ROWS; r++) { dots[r * OUTS + o] += dot(numbers, fours[r]); }
+        let part = min(first + o, p.outputs - 1u) * parts + at / 4u;
+        let block = part / (GROUP / 32u);
+        scales[e * OUTS + o] = scale_of(block);
+        low[e * OUTS + o] = four_of(block, part % (GROUP / 32u), at % 4u);
+        high[e * OUTS + o] = four_of(block, part % (GROUP / 32u), at % 4u + 4u);
       }
     }
-    for (var c = 0u; c < CELLS; c++) { sum[c] += dots[c] * scales[c % OUTS].x + added[c / OUTS] * scales[c % OUTS].y; }
+    for (var e = 0u; e < AHEAD; e++) {
+      let at = n + e * LANES;
+      if (at < eights) {
+        for (var r = 0u; r < ROWS; r++) {
+          let a = x[(r * parts + at / 4u) * 8u + at % 4u];
+          let b = x[(r * parts + at / 4u) * 8u + at % 4u + 4u];
+          let both = dot(a + b, vec4<f32>(1.0));
+          for (var o = 0u; o < OUTS; o++) {
+            let c = e * OUTS + o;
+            sum[r * OUTS + o] += (dot(low[c], a) + dot(high[c], b)) * scales[c].x + both * scales[c].y;
+          }
+        }
+      }
+    }
   }
   for (var c = 0u; c < CELLS; c++) { sums[c][lid] = sum[c]; }
   for (var half = LANES / 2u; half > 0u; half /= 2u) {

@@ -10,6 +10,13 @@ from tools.browser import CHROMIUM_FLAGS, ROOT, SOFTWARE_ADAPTER, serve
 SCREENSHOTS = ROOT / "dist/screenshots"
 
 
+def pytest_collection_modifyitems(items):
+    """One process has them all, since the site is assembled in one place."""
+    for item in items:
+        if item.path.is_relative_to(ROOT / "tests/site"):
+            item.add_marker(pytest.mark.xdist_group("site"))
+
+
 @pytest.fixture(scope="session")
 def site_url():
     subprocess.run([ROOT / "build.sh", "site"], check=True, stdout=subprocess.DEVNULL)

@@ -24,7 +24,7 @@ def wheel(site_url):
 
 def test_the_wheel_is_pure_small_and_without_tests(wheel):
     assert wheel.name.endswith("-py3-none-any.whl")
-    assert wheel.stat().st_size < 400_000
+    assert wheel.stat().st_size < 700_000
     names = zipfile.ZipFile(wheel).namelist()
     assert {"pyborch/__init__.py", "pyborch/devices/bridge.js", "pyborch/wgsl/prelude.wgsl"} <= set(names)
     assert not [name for name in names if not name.startswith(("pyborch/", "pyborch-"))]
