@@ -19,7 +19,8 @@ from .padding import (ChannelShuffle, CircularPad1d, CircularPad2d, ConstantPad1
                       ReflectionPad2d, ReplicationPad1d, ReplicationPad2d, Upsample, UpsamplingBilinear2d, UpsamplingNearest2d, ZeroPad1d, ZeroPad2d)
 from .parameter import Buffer, Parameter
 from .pooling import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d)
+from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 
 __all__ = sorted(name for name in globals() if not name.startswith("_") and name not in (
     "annotations", "activation", "attention", "containers",
-    "conv", "dropout", "embedding", "hooks", "kv_cache", "linear", "losses", "module", "norm", "padding", "parameter", "pooling"))
+    "conv", "dropout", "embedding", "hooks", "kv_cache", "linear", "losses", "module", "norm", "padding", "parameter", "pooling", "rnn"))
