@@ -4,7 +4,7 @@ from __future__ import annotations
 from . import functional, init, utils
 from .activation import (CELU, ELU, GELU, GLU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU, ReLU6,
                          RReLU, SELU, Sigmoid, SiLU, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold)
-from .attention import MultiheadAttention, TransformerEncoderLayer
+from .attention import MultiheadAttention
 from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d
@@ -20,7 +20,9 @@ from .padding import (ChannelShuffle, CircularPad1d, CircularPad2d, ConstantPad1
 from .parameter import Buffer, Parameter
 from .pooling import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d)
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
+from .transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = sorted(name for name in globals() if not name.startswith("_") and name not in (
     "annotations", "activation", "attention", "containers",
-    "conv", "dropout", "embedding", "hooks", "kv_cache", "linear", "losses", "module", "norm", "padding", "parameter", "pooling", "rnn"))
+    "conv", "dropout", "embedding", "hooks", "kv_cache", "linear", "losses", "module", "norm", "padding", "parameter", "pooling", "rnn",
+    "transformer"))
