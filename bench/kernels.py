@@ -84,6 +84,8 @@ def cases(torch, small):
     yield "layer norm of rows", lambda x: F.layer_norm(x, (1024,), weight, weight), (rows,), 8 * rows.numel(), None
     yield "sum of columns", lambda x: x.sum(0), (rows,), 4 * rows.numel(), None
     yield "transposed copy", lambda x: x.t().contiguous(), (rows,), 8 * rows.numel(), None
+    yield from selections(torch, rows, 1 << (12 if small else 22))
+    yield from depthwise(torch, 8 if small else 56)
     yield from decoding(torch, 256 if small else 8192)
     yield from few_bits(torch, 64 if small else 4096)
     yield from updates(torch, 1 << 16 if small else 100_000_000)
@@ -104,6 +106,40 @@ def cases(torch, small):
         yield name, lambda x, w: F.conv2d(x, w, padding=1), (x, w), None, operations
         yield f"{name}, gradient of x", lambda g, w: F.conv_transpose2d(g, w, padding=1), (g, w), None, operations
         yield f"{name}, gradient of w", lambda g, x, w=w: weight_gradient(torch, g, x, w), (g, x), None, operations
+
+
+def selections(torch, rows, n):
+    """Scans, sorts, losses, noise and indices; bytes that must be moved at least."""
+    F, (count, size) = torch.nn.functional, rows.shape
+    yield "cumsum of rows", lambda x: x.cumsum(-1), (rows,), 8 * rows.numel(), None
+    yield "cumsum of one row", lambda x: x.cumsum(0), (torch.randn(n),), 8 * n, None
+    yield "argmax of rows", lambda x: x.argmax(-1), (rows,), 4 * rows.numel(), None
+    yield "sort of rows", lambda x: x.sort(-1)[0], (rows,), 8 * rows.numel(), None
+    yield "sort of one row", lambda x: x.sort(0)[0], (torch.randn(n // 4),), 2 * n, None
+    yield "top 8 of rows", lambda x: x.topk(8, -1)[0], (rows,), 4 * rows.numel(), None
+    classes = torch.randint(0, size, (count,))
+    yield "cross entropy of rows", F.cross_entropy, (rows, classes), 4 * rows.numel(), None
+    yield "cross entropy of rows, gradient", lambda x, c: gradient(torch, F.cross_entropy, x, c), (rows, classes), 8 * rows.numel(), None
+    yield "dropout", lambda x: F.dropout(x, 0.1), (torch.randn(4 * n),), 32 * n, None
+    table, chosen = torch.randn(n // 64, 64), torch.randint(0, n // 64, (n // 64,))
+    yield "embedding", F.embedding, (chosen, table), 8 * n, None
+    yield "embedding, gradient", lambda w, i: gradient(torch, lambda w, i: F.embedding(i, w).sum(), w, i), (table, chosen), 8 * n, None
+
+
+def depthwise(torch, size):
+    """A 3x3 convolution of each of 256 channels; images and results move once, weights hardly count."""
+    x, w = torch.randn(16, 256, size, size), torch.randn(256, 1, 3, 3)
+    convolve = lambda x, w: torch.nn.functional.conv2d(x, w, padding=1, groups=256)  # noqa: E731
+    yield "depthwise 3x3", convolve, (x, w), 8 * x.numel(), None
+    yield "depthwise 3x3, gradient of x", lambda g, w: torch.nn.functional.conv_transpose2d(g, w, padding=1, groups=256), (x, w), 8 * x.numel(), None
+    yield "depthwise 3x3, gradient of w", lambda g, x: weight_gradient(torch, g, x, w, groups=256), (x, x), 8 * x.numel(), None
+
+
+def gradient(torch, function, x, *args):
+    """The gradient of a scalar function for its first argument."""
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(function(x, *args), x)[0]
 
 
 def decoding(torch, keys):
@@ -141,9 +177,9 @@ def updates(torch, n):
     yield "Adam", lambda: optimizer.step(), (), 28 * n, None
 
 
-def weight_gradient(torch, g, x, w):
+def weight_gradient(torch, g, x, w, groups=1):
     w = w.detach().requires_grad_()
-    return torch.autograd.grad(torch.nn.functional.conv2d(x, w, padding=1), w, g)[0]
+    return torch.autograd.grad(torch.nn.functional.conv2d(x, w, padding=1, groups=groups), w, g)[0]
 
 
 def limits(torch, timer, small):

@@ -78,15 +78,13 @@ def from_file(name: str, consts=None, types=None, text: str = "") -> Kernel:
     key = (name, tuple(consts.items()) if consts else (), tuple(types.items()) if types else (), text)
     found = _pipelines.get(key)
     if found is None:
-        lines, body = [], "\n".join([text, source("prelude"), source(name)])
+        lines = []
         if types and "f16" in types.values():
             lines.append("enable f16;")
-        if "subgroupShuffle" in body:
-            lines.append("enable subgroups;")
         lines += [f"const {k} = {wgsl_literal(v)};" for k, v in (consts or {}).items()]
         lines += [f"alias {k} = {v};" for k, v in (types or {}).items()]
         label = " ".join([name, *(f"{k}={v}" for k, v in (consts or {}).items())])
-        found = _pipelines.keep(key, Kernel(label, "\n".join([*lines, body])))
+        found = _pipelines.keep(key, Kernel(label, "\n".join(lines + [text, source("prelude"), source(name)])))
     return found
 
 

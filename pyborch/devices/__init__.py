@@ -101,7 +101,6 @@ class Backend:
     program, ready, replay and drop do the same for recorded programs; start_profile and stop_profile take the times of what runs between them.
     """
     type = ""
-    subgroup = 0        # threads that every subgroup has at least, where kernels may rely on them
 
     def __init__(self):
         self._forms: dict = {}

@@ -98,8 +98,6 @@ class WebGpu(Backend):
         bridge.answerTo(create_proxy(self._answers.take))
         self.has_f16 = "shader-f16" in self.features
         self.matrices = _matrices(info)
-        if "subgroups" in self.features and "subgroup_id" in info["language"] and not self.software:
-            self.subgroup = info["subgroupMinSize"]
         self.pool = Pool(bridge.createBuffer, bridge.destroyBuffer)
         self.homes: dict = {}        # buffer -> (arena, offset, size of the arena, own size)
         self._arenas: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # those that programs use

@@ -8,7 +8,6 @@ ROWS = 16            # that share keys, in one workgroup: a key that more of the
 CHUNKS = 256, 128, 64
 ENOUGH = 512         # workgroups that keep a GPU's memory busy
 THREADS = 128
-BY_LANES = 8         # rows up to which subgroups keep them in registers
 
 
 def few_bytes(rows, chunk, size) -> int:
@@ -22,13 +21,6 @@ def lanes_of(size) -> int:
     return 8 if size > 16 else 4
 
 
-def subgroup_lanes(device, *sizes) -> int:
-    """Threads of a subgroup that read a key or a value of these sizes side by side, eight elements each; 0 where subgroups cannot."""
-    if max(sizes) > 32 * device.subgroup:
-        return 0
-    return min(device.subgroup, max(1, 1 << (max(sizes) - 1).bit_length() - 3))
-
-
 def takes(q, k) -> bool:
     """Whether queries of this Meta are few enough, over enough keys, for this to be the quicker way."""
     device = q.device
@@ -36,15 +28,12 @@ def takes(q, k) -> bool:
             and few_bytes(1, CHUNKS[-1], q.shape[-1]) <= device.limits["maxComputeWorkgroupStorageSize"])
 
 
-def _division(device, groups, rows, keys, size, lanes):
+def _division(device, groups, rows, keys, size):
     """(rows of a workgroup, keys of a part): parts as large as leaves the device busy, and its memory allows."""
     most = device.limits["maxComputeWorkgroupStorageSize"]
-
-    def holds(r, chunk):
-        return lanes or few_bytes(r, chunk, size) <= most
-    fit = next(r for r in range(min(rows, BY_LANES if lanes else ROWS), 0, -1) if r == 1 or holds(r, CHUNKS[-1]))
+    fit = next(r for r in range(min(rows, ROWS), 0, -1) if r == 1 or few_bytes(r, CHUNKS[-1], size) <= most)
     blocks = -(-rows // fit)
-    chunk = next(c for c in CHUNKS if c == CHUNKS[-1] or groups * blocks * -(-keys // c) >= ENOUGH and holds(fit, c))
+    chunk = next(c for c in CHUNKS if c == CHUNKS[-1] or groups * blocks * -(-keys // c) >= ENOUGH and few_bytes(fit, c, size) <= most)
     return -(-rows // blocks), chunk
 
 
@@ -85,38 +74,32 @@ def plan_few(plan, q, k, v, y, scale, keys, mask=(0, [0] * 5, "", []), fill=0.0,
     batch, heads, queries, size = q.meta.shape
     key_heads, wide = v.meta.shape[1], v.meta.shape[3]
     rows, fours = queries * heads // key_heads, -(-wide // 4)
-    lanes = subgroup_lanes(plan.device, size, wide)
-    r, chunk = _division(plan.device, batch * key_heads, rows, keys.count, size, lanes)
+    r, chunk = _division(plan.device, batch * key_heads, rows, keys.count, size)
     blocks, parts = -(-rows // r), -(-keys.count // chunk)
     count = batch * key_heads * parts * blocks
     found = plan.temp(4 * count * r * (fours + 1), dtypes.float32)
     side = {"R": r, "CHUNK": chunk, "EV": wide, "WIDE": min(32, max(4, 1 << (fours - 1).bit_length()))}
-    _walk(plan, (q, k, v, found), keys, mask, side, lanes, [queries, keys.count, key_heads, heads // key_heads, blocks, parts, count, keys.width, scale, fill])
+    _walk(plan, (q, k, v, found), keys, mask, side, [queries, keys.count, key_heads, heads // key_heads, blocks, parts, count, keys.width, scale, fill])
     named = [("read", "x", found, "vec4<f32>"), ("read_write", "y", y, "T"), *typed(keys.operands[:1])]
     join = kernels.from_file("attention_join", {**side, "PRIMITIVE": primitive}, {"T": y.meta.dtype.wgsl}, bound(named) + keys.length())
     rows = batch * heads * queries
     plan.dispatch(join, [o for _, _, o, _ in named], [queries, keys.count, heads, heads // key_heads, blocks, parts, rows], rows)
 
 
-def _walk(plan, operands, keys, mask, side, lanes, words):
-    """The dispatch that makes the parts, by ``lanes`` threads of a subgroup or in workgroup memory."""
+def _walk(plan, operands, keys, mask, side, words):
+    """The dispatch that makes the parts."""
     q, k, v, found = operands
+    size, lanes = q.meta.shape[-1], lanes_of(q.meta.shape[-1])
     kind, fields, text, masks = mask
     (k_type, k_text), (v_type, v_text) = _fours("k", k), _fours("v", v)
     named = [("read", "q", q, "T"), ("read", "k", k, k_type), ("read", "v", v, v_type), ("read_write", "parts", found, "vec4<f32>"),
              *typed(masks), *typed(keys.operands)]
-    consts = {"R": side["R"], "CHUNK": side["CHUNK"], "EV": side["EV"], "E": q.meta.shape[-1], "MASK": kind, "LATEST": keys.latest}
-    if lanes:
-        consts.update(LANES=lanes, HELD=4 if side["R"] <= 4 else 2)
-    else:
-        lanes_here = lanes_of(q.meta.shape[-1])
-        consts.update(LANES=lanes_here, HELD=lanes_here // 2, WIDE=side["WIDE"], AHEAD=min(4, side["CHUNK"] * side["WIDE"] // THREADS))
-    text = "\n".join([bound(named) + (text or "fn mask_at(i: u32) -> f32 { return 0.0; }"), k_text, v_text, keys.length(), keys.place(),
-                      kernels.source("attention_few")])
+    consts = {**side, "E": size, "LANES": lanes, "HELD": lanes // 2, "AHEAD": min(4, side["CHUNK"] * side["WIDE"] // THREADS), "MASK": kind,
+              "LATEST": keys.latest}
+    text = bound(named) + (text or "fn mask_at(i: u32) -> f32 { return 0.0; }") + "\n".join(["", k_text, v_text, keys.length(), keys.place()])
     for o in (q, k, v):
         words = [*words, o.meta.offset, *o.meta.strides]
-    kernel = kernels.from_file("attention_few_lanes" if lanes else "attention_few_groups", consts, {"T": q.meta.dtype.wgsl}, text)
-    plan.dispatch(kernel, [o for _, _, o, _ in named], [*words, *fields], words[6])
+    plan.dispatch(kernels.from_file("attention_few", consts, {"T": q.meta.dtype.wgsl}, text), [o for _, _, o, _ in named], [*words, *fields], words[6])
 
 
 def typed(named) -> list:
