@@ -11,8 +11,7 @@ from .matmul import MATMUL, matrix_side
 from .registry import FUNCTIONS, OPS, Op, S, T, pointwise
 
 FEW = 4              # rows up to which each weight is read once
-MANY = 1 << 16       # threads from which on each takes four outputs, so that a row of x is read once for them
-AHEAD = 2            # eights of numbers that a thread has on their way at once
+MANY = 1 << 16       # threads from which on each takes two outputs, so that a row of x is read once for them
 
 
 class Form(namedtuple("Form", "bits header zero group")):
@@ -137,12 +136,12 @@ def _linear_run(plan, x, w, bias, y, *, form, shape):
 def _few(plan, x, w, bias, y, rows, form, shape):
     outputs, depth = shape
     lanes = next(n for n in (64, 32, 16, 8, 4) if n <= max(4, depth // 16))
-    outs = 4 if outputs * lanes >= MANY else 1
+    outs = 2 if outputs * lanes >= MANY else 1
     bindings = [("read", "x", "vec4<f32>"), ("read", "w", "u32"), *([("read", "bias", "f32")] if bias else []), ("read_write", "y", "f32")]
     text = _block_text(form, "depth: u32, outputs: u32, bias_offset: u32, bias_step: u32", bindings)
     added = "bias[p.bias_offset + o * p.bias_step]" if bias else "0.0"
     text = f"{text}\nfn bias_of(o: u32) -> f32 {{ return {added}; }}"
-    kernel = kernels.from_file("blocks_rows", {"ROWS": rows, "LANES": lanes, "OUTS": outs, "AHEAD": AHEAD}, text=text)
+    kernel = kernels.from_file("blocks_rows", {"ROWS": rows, "LANES": lanes, "OUTS": outs}, text=text)
     words = [depth, outputs, bias.meta.offset if bias else 0, bias.meta.strides[0] if bias else 0]
     plan.dispatch(kernel, [x, w, *([bias] if bias else []), y], words, -(-outputs // (64 // lanes * outs)))
 

@@ -1,22 +1,18 @@
 """Order and running results along a dim: sort, topk, argsort, cumsum and kin; triangles and diagonals."""
 from __future__ import annotations
 
-import math
-
-from .. import dtypes, kernels
+from .. import dtypes
 from .. import shape as shapes
 from ..autograd import apply
 from .index import index_select
 from .reduce import _number_dtype
 from .arithmetic import cast
 from .registry import FUNCTIONS, Op, S, T, function, result_type
-from .softmax import geometry
+from .scan_plan import plan_scan
+from .sort_plan import plan_sort
 
 SortResult, TopkResult, ValueResult = (result_type(name, "values indices") for name in ("sort", "topk", "kthvalue"))
 Maxima, Minima, Medians = (result_type(name, "values indices") for name in ("cummax", "cummin", "median"))
-
-
-RUN = 256            # elements that are sorted by counting; runs of them are then joined
 
 
 def _compute(dtype):
@@ -25,21 +21,7 @@ def _compute(dtype):
 
 def _sort_run(plan, x, y, index, *, dim, descending):
     x = plan.contiguous(x)
-    _, n, inner = geometry(x.meta.shape, dim)
-    v = _compute(x.meta.dtype)
-    below = "(!is_nan(a) && (is_nan(b) || a < b))" if v == "f32" else "(a < b)"
-    count, types = x.meta.numel, {"T": x.meta.dtype.wgsl, "V": v}
-    order = f"fn before({'b: V, a: V' if descending else 'a: V, b: V'}) -> bool {{ return {below}; }}"
-    load = lambda name: kernels.from_file(name, {}, types, order)  # noqa: E731
-    run, passes = min(n, RUN), max(0, (-(-n // RUN) - 1).bit_length())
-    now = y, index
-    spare = (plan.temp(x.meta.shape, x.meta.dtype), plan.temp(x.meta.shape, dtypes.int64)) if passes else now
-    if passes % 2:
-        now, spare = spare, now
-    plan.dispatch(load("sort_rank"), [x, *now], [count, n, inner, x.meta.offset, run], -(-count // 64))
-    for _ in range(passes):
-        plan.dispatch(load("sort_merge"), [*now, *spare], [count, n, inner, run], -(-count // 64))
-        now, spare, run = spare, now, 2 * run
+    plan_sort(plan, x, y, index, dim, _compute(x.meta.dtype), descending)
 
 
 def _sort_numpy(np, x, *, dim, descending):
@@ -113,32 +95,8 @@ def median(input, dim=None, keepdim=False):
 # running results
 def _scan(name, combine, numpy_name, grad, indexed=False, replaces="false"):
     def run(plan, x, *outputs, dim):
-        x = plan.contiguous(x)
-        rows, n, inner = geometry(x.meta.shape, dim)
-        v = _compute(x.meta.dtype)
-        size = n if n < 1024 or rows >= 4096 else math.isqrt(n)
-        parts = -(-n // size) if n else 0
-
-        def dispatch(phase, results, totals=()):
-            names = ["x", *("y", "index")[:len(results)], *("totals", "places")[:len(totals)]]
-            operands = [x, *results, *totals]
-            access = ["read", *["read_write"] * len(results), *["read"] * len(totals)]
-            text = "\n".join([f"@group(0) @binding({k}) var<storage, {a}> {name}: array<{o.meta.dtype.wgsl}>;"
-                              for k, (name, a, o) in enumerate(zip(names, access, operands))])
-            text += f"""
-fn combine(a: V, v: V) -> V {{ return {combine}; }}
-fn replaces(a: V, v: V) -> bool {{ return {replaces.get(v) if indexed else "false"}; }}
-fn note(at: u32, k: u32) {{ {"index[at] = i32(k);" if indexed else ""} }}
-fn total_of(i: u32) -> V {{ return {"V(totals[i])" if totals else "V(x[0])"}; }}
-fn place_of(i: u32) -> u32 {{ return {"u32(places[i])" if totals and indexed else "0u"}; }}"""
-            kernel = kernels.from_file("scan", {"INDEXED": indexed, "PHASE": phase}, {"T": results[0].meta.dtype.wgsl, "V": v, "X": x.meta.dtype.wgsl}, text)
-            plan.dispatch(kernel, operands, [rows, n, inner, x.meta.offset, parts, size], -(-rows * parts // 64))
-        if parts < 2:
-            return dispatch(0, outputs)
-        kept = {"f32": dtypes.float32, "i32": dtypes.int32, "u32": dtypes.bool_}[v]
-        totals = [plan.temp(rows * parts, d) for d in (kept, dtypes.int64)[:len(outputs)]]
-        dispatch(1, totals)
-        return dispatch(2, outputs, totals)
+        x, v = plan.contiguous(x), _compute(x.meta.dtype)
+        plan_scan(plan, x, outputs, dim, v, combine, replaces[v] if indexed else "")
 
     def shape(x, *, dim):
         return [(x.shape, x.dtype), (x.shape, dtypes.int64)] if indexed else (x.shape, x.dtype)

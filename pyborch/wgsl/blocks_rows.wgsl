@@ -1,6 +1,6 @@
 // A few rows times the rows of a matrix in blocks (blocks.wgsl): y[r, o] = bias[o] + sum of x[r, k] * w[o, k].
-// Prepended: const ROWS (of x, 1 to 4), LANES (threads side by side along the sum), OUTS (outputs of a thread, for which x is read once), AHEAD
-// (eights on their way at once); struct Params { depth: u32, outputs: u32, bias_offset: u32, bias_step: u32 }; bindings x (vec4<f32>), w, bias, y (f32).
+// Prepended: const ROWS (of x, 1 to 4), LANES (threads side by side along the sum), OUTS (outputs of a thread, for which x is read once);
+// struct Params { depth: u32, outputs: u32, bias_offset: u32, bias_step: u32 }; bindings x (vec4<f32>), w, bias, y (f32).
 // A thread has an eighth of 32 numbers: fours q and q + 4, which are one word where they have four bits, so that neighbours read neighbouring words.
 // Grid: 64 / LANES * OUTS outputs a group.
 const CELLS = ROWS * OUTS;
@@ -9,34 +9,23 @@ var<workgroup> sums: array<array<f32, 64>, CELLS>;
     @builtin(local_invocation_index) lid: u32) {
   let first = (group_index(wid, nwg) * (64u / LANES) + lid / LANES) * OUTS;
   let parts = p.depth / 32u;
-  let eights = p.depth / 8u;
   var sum: array<f32, CELLS>;
-  for (var n = lid % LANES; n < eights; n += LANES * AHEAD) {
-    var scales: array<vec2<f32>, OUTS * AHEAD>;
-    var low: array<vec4<f32>, OUTS * AHEAD>;
-    var high: array<vec4<f32>, OUTS * AHEAD>;
-    for (var e = 0u; e < AHEAD; e++) {
-      let at = min(n + e * LANES, eights - 1u);
-      for (var o = 0u; o < OUTS; o++) {
-        let part = min(first + o, p.outputs - 1u) * parts + at / 4u;
-        let block = part / (GROUP / 32u);
-        scales[e * OUTS + o] = scale_of(block);
-        low[e * OUTS + o] = four_of(block, part % (GROUP / 32u), at % 4u);
-        high[e * OUTS + o] = four_of(block, part % (GROUP / 32u), at % 4u + 4u);
-      }
+  for (var n = lid % LANES; n < p.depth / 8u; n += LANES) {
+    let q = n % 4u;
+    var low: array<vec4<f32>, ROWS>;
+    var high: array<vec4<f32>, ROWS>;
+    for (var r = 0u; r < ROWS; r++) {
+      low[r] = x[(r * parts + n / 4u) * 8u + q];
+      high[r] = x[(r * parts + n / 4u) * 8u + q + 4u];
     }
-    for (var e = 0u; e < AHEAD; e++) {
-      let at = n + e * LANES;
-      if (at < eights) {
-        for (var r = 0u; r < ROWS; r++) {
-          let a = x[(r * parts + at / 4u) * 8u + at % 4u];
-          let b = x[(r * parts + at / 4u) * 8u + at % 4u + 4u];
-          let both = dot(a + b, vec4<f32>(1.0));
-          for (var o = 0u; o < OUTS; o++) {
-            let c = e * OUTS + o;
-            sum[r * OUTS + o] += (dot(low[c], a) + dot(high[c], b)) * scales[c].x + both * scales[c].y;
-          }
-        }
+    for (var o = 0u; o < OUTS; o++) {
+      let part = min(first + o, p.outputs - 1u) * parts + n / 4u;
+      let block = part / (GROUP / 32u);
+      let scale = scale_of(block);
+      let a = four_of(block, part % (GROUP / 32u), q);
+      let b = four_of(block, part % (GROUP / 32u), q + 4u);
+      for (var r = 0u; r < ROWS; r++) {
+        sum[r * OUTS + o] += (dot(a, low[r]) + dot(b, high[r])) * scale.x + dot(low[r] + high[r], vec4<f32>(1.0)) * scale.y;
       }
     }
   }
