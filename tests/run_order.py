@@ -37,11 +37,33 @@ def order():
             check("cummax", lambda x: tuple(x.cummax(dim)), torch.randn(*shape))
 
 
+
+def writes():
+    """Many indices for few rows, few for many, all the same, none in reach; a vector of them for all columns, and one for each."""
+    for m, n, inner, outer in ((1000, 7, 5, 1), (3000, 100, 3, 2), (600, 5000, 1, 1), (2049, 1, 2, 1), (700, 40, 64, 1)):
+        index = torch.randint(0, n, (m,))
+        x, source = torch.randn(outer, n, inner), torch.randn(outer, m, inner)
+        for how in ("index_add", "index_copy"):
+            check(how, lambda x: (getattr(x, how)(1, index.to(x.device), source.to(x.device)),), x, 1e-4)
+        wide = torch.randint(0, n, (outer, m, inner))
+        for how in ("sum", "amax", "amin"):
+            check(how, lambda x: (x.scatter_reduce(1, wide.to(x.device), source.to(x.device), how),), x, 1e-4)
+        check("integers", lambda x: (x.scatter_add(1, wide.to(x.device), wide.to(x.device)),), x.round().to(torch.int64))
+        check("assign", lambda x: (x.scatter(1, wide.to(x.device), source.to(x.device)),), x)
+        check("x[i]", lambda x: (gradient(lambda x: x[0, (index - n // 2).to(x.device)].square().sum(), x),), x, 1e-4)
+
+
+def gradient(function, x):
+    x = x.clone().requires_grad_()
+    return torch.autograd.grad(function(x), x)[0]
+
+
 backend = pyborch.devices.backend("webgpu")
 software = backend.software
 for backend.software in (True, False):
     torch.autograd.forget_plans()
     order()
+    writes()
 backend.software = software
 print(f"{count} numbers")
 print(*failures, sep="\n")

@@ -6,6 +6,7 @@ from .. import shape as shapes
 from ..autograd import apply
 from .create import tensor
 from .registry import FUNCTIONS, Op, S, T, function
+from .scatter_plan import plan_scatter
 
 WRITES = {  # how a scattered value v joins the old value a
     "assign": "return v;", "sum": "return a + v;", "prod": "return a * v;", "amax": "return max_of(a, v);", "amin": "return min_of(a, v);"}
@@ -78,10 +79,9 @@ def _scatter_run(plan, x, index, source, y, *, dim, spread, wrap, how):
     extremes = "return max_nan(a, v);", "return min_nan(a, v);"
     if v != "f32":
         extremes = "return max(a, v);", "return min(a, v);"
-    text = (f"alias V = {v};\nfn max_of(a: V, v: V) -> V {{ {extremes[0]} }}\nfn min_of(a: V, v: V) -> V {{ {extremes[1]} }}\n"
+    text = (f"fn max_of(a: V, v: V) -> V {{ {extremes[0]} }}\nfn min_of(a: V, v: V) -> V {{ {extremes[1]} }}\n"
             f"fn combine(a: V, v: V) -> V {{ {WRITES[how]} }}")
-    kernel = kernels.from_file("scatter", {"WRAP": wrap}, {"T": x.meta.dtype.wgsl}, text)
-    plan.dispatch(kernel, [source, index, y], [outer * inner, n, m, inner, *strides, source.meta.offset, index.meta.offset], -(-outer * inner // 64))
+    plan_scatter(plan, index, source, y, (outer, n, inner), m, strides, wrap, (v, text))
 
 
 def _scatter_numpy(np, x, index, source, *, dim, spread, wrap, how):
