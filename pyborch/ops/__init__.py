@@ -1,4 +1,18 @@
 """Every operation as one record; importing this package fills the registry."""
-from . import (activation, advanced, arithmetic, attention, blocks, conv, convolutions, create, einsum, extremes, fill, index, join,  # noqa: F401
-               linalg, losses, matmul, multihead, norm, paged, pointwise, pool, pooling, pooling_volumes, quantized, random, reduce,
-               rnn, shuffle, softmax, sort, special, unfold, unpooling, vector_norm, views)
+# ruff: noqa: F401
+from . import activation, advanced, arithmetic, attention
+from . import blocks
+from . import conv, convolution_volumes, convolutions, create
+from . import einsum, extremes
+from . import fill
+from . import index
+from . import join
+from . import linalg, losses
+from . import matmul, multihead
+from . import norm
+from . import paged, pointwise, pool, pooling, pooling_volumes
+from . import quantized
+from . import random, reduce, rnn
+from . import shuffle, softmax, sort, special
+from . import unfold, unpooling
+from . import vector_norm, views

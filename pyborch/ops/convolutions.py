@@ -20,10 +20,14 @@ def spread(value, rank, name):
     return value
 
 
-def _check_operands(where, input, weight, bias, rank, stride, padding, dilation, groups, transposed):
+def _check_operands(where, input, weight, bias, rank, stride, padding, dilation, groups, transposed, wanted=None):
     x, w = input.meta.shape, weight.meta.shape
     if len(x) not in (rank + 1, rank + 2):
         raise RuntimeError(f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {where}, but got input of size: {list(x)}")
+    if len(w) < 3:
+        raise RuntimeError("weight should have at least three dimensions")
+    if len(w) != rank + 2 and isinstance(wanted, str):
+        raise RuntimeError(f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight{list(w)}, but got {len(x)}-dimensional input of size {list(x)} instead")
     if len(w) != rank + 2:
         raise RuntimeError(f"expected stride to be a single integer value or a list of {len(w) - 2} values to match the convolution "
                            f"dimensions, but got stride={list(stride)}")
@@ -39,7 +43,9 @@ def _check_operands(where, input, weight, bias, rank, stride, padding, dilation,
 
 def _check_channels(batched, x, w, bias, groups, transposed):
     given = f"transposed={int(transposed)}" if transposed else f"groups={groups}"
-    if w[0] % groups or w[0] < groups:
+    if w[0] < groups:
+        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead")
+    if w[0] % groups:
         raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
                            f"[{list(w)}] instead")
     expected = w[0] if transposed else w[1] * groups
@@ -129,24 +135,31 @@ def checked_geometry(where, rank, input, weight, bias, stride, padding, dilation
     stride, dilation = spread(stride, rank, "stride"), spread(dilation, rank, "dilation")
     kernel = weight.meta.shape[2:]
     before, after = _paddings(padding, rank, kernel, stride, dilation)
-    _check_operands(where, input, weight, bias, rank, stride, before, dilation, groups, False)
+    _check_operands(where, input, weight, bias, rank, stride, before, dilation, groups, False, padding)
     return stride, before, dilation, _forward_size(input.meta.shape[-rank:], kernel, stride, before, after, dilation)
 
 
-def _backward(where, rank, input, weight, bias, stride, padding, output_padding, groups, dilation):
+def checked_transposed(where, rank, input, weight, bias, stride, padding, output_padding, groups, dilation):
+    """(stride, padding, dilation, output size) as tuples; raises PyTorch's errors."""
     stride, dilation = spread(stride, rank, "stride"), spread(dilation, rank, "dilation")
     padding, extra = spread(padding, rank, "padding"), spread(output_padding, rank, "output_padding")
     _check_operands(where, input, weight, bias, rank, stride, padding, dilation, groups, True)
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation)):
         flat = [((1,) * (2 - rank) + v) for v in (extra, stride, dilation)]
         flat[0] = (0,) * (2 - rank) + extra
-        words = [f"{name}_height: {v[0]} {name}_width: {v[1]}" for name, v in zip(("output_padding", "stride", "dilation"), flat)]
+        dims = ("depth", "height", "width")[-max(rank, 2):]
+        words = [" ".join(f"{name}_{d}: {n}" for d, n in zip(dims, v)) for name, v in zip(("output_padding", "stride", "dilation"), flat)]
         raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + " ".join(words))
     have, kernel = input.meta.shape[-rank:], weight.meta.shape[2:]
     size = tuple((h - 1) * s - 2 * p + d * (k - 1) + e + 1 for h, s, p, d, k, e in zip(have, stride, padding, dilation, kernel, extra))
     if min(size) < 1:
         raise RuntimeError(f"{_sizes('Given input size per channel', have)}. {_sizes('Calculated output size per channel', size)}. "
                            "Output size is too small")
+    return stride, padding, dilation, size
+
+
+def _backward(where, rank, input, weight, bias, stride, padding, output_padding, groups, dilation):
+    stride, padding, dilation, size = checked_transposed(where, rank, input, weight, bias, stride, padding, output_padding, groups, dilation)
     return _run(TRANSPOSED, input, weight, bias, rank, stride, padding, dilation, groups, size)
 
 

@@ -26,6 +26,18 @@ def view_of(x, meta, rule=None, label="AsStrided"):
     return result
 
 
+def _back_into(m, again):
+    """The gradient rule of a view of elements that share memory (an expanded tensor, windows): each has a gradient of its own. None for others."""
+    if m.contiguous or not _may_share(m.shape, m.strides):
+        return None
+
+    def rule(g):
+        zeros = g.new_zeros(m.shape)
+        again(zeros).copy_(g)
+        return zeros
+    return rule
+
+
 def _sizes(size):
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
 
@@ -233,7 +245,8 @@ def select(input, dim, index):
     if not -n <= index < n:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(m.shape)} at dimension {d}")
     index = index + n if index < 0 else index
-    return view(input, m.shape[:d] + m.shape[d + 1:], m.strides[:d] + m.strides[d + 1:], m.offset + index * m.strides[d], None, "Select")
+    rule = _back_into(m, lambda zeros: select(zeros, d, index))
+    return view(input, m.shape[:d] + m.shape[d + 1:], m.strides[:d] + m.strides[d + 1:], m.offset + index * m.strides[d], rule, "Select")
 
 
 def slice_dim(input, dim, start, stop, step):
@@ -242,10 +255,12 @@ def slice_dim(input, dim, start, stop, step):
     length = max(0, -(-(stop - start) // step))
     strides = list(m.strides)
     strides[dim] *= step
-    return view(input, m.shape[:dim] + (length,) + m.shape[dim + 1:], strides, m.offset + (start * m.strides[dim] if length else 0), None, "Slice")
+    rule = _back_into(m, lambda zeros: slice_dim(zeros, dim, start, stop, step))
+    return view(input, m.shape[:dim] + (length,) + m.shape[dim + 1:], strides, m.offset + (start * m.strides[dim] if length else 0), rule, "Slice")
 
 
-@function(to="torch Tensor", samples=[S(GRID, 1, 1, 2), S(GRID, 2, -3, 2), S(TURNED, 0, 1, 2)])
+@function(to="torch Tensor", samples=[S(GRID, 1, 1, 2), S(GRID, 2, -3, 2), S(TURNED, 0, 1, 2), S(T(1, 3, view=lambda t: t.expand(4, 3)), 0, 1, 2),
+                                      S(T(7, view=lambda t: t.unfold(0, 3, 2)), 1, 0, 2)])
 def narrow(input, dim, start, length):
     """``length`` elements of ``dim`` from ``start`` on."""
     d = shapes.normalize_dim(dim, len(input.meta.shape))
@@ -260,7 +275,7 @@ def narrow(input, dim, start, length):
     return slice_dim(input, d, start, start + length, 1)
 
 
-@function(to="torch Tensor", samples=[S(T(6, 4), (2, 3), (4, 1), 1)])
+@function(to="torch Tensor", samples=[S(T(6, 4), (2, 3), (4, 1), 1), S(T(6, 4), (2, 3), (2, 1), 1)])
 def as_strided(input, size, stride, storage_offset=None):
     """A view by explicit strides (in elements) over the same memory; IndexError-free use is the caller's duty, memory bounds are checked."""
     offset = input.meta.offset if storage_offset is None else storage_offset
@@ -330,7 +345,8 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     length = max(0, min(m.shape[a], m.shape[b] - offset) if offset >= 0 else min(m.shape[a] + offset, m.shape[b]))
     start = m.offset + (offset * m.strides[b] if offset >= 0 else -offset * m.strides[a]) if length else m.offset
     kept = [d for d in range(len(m.shape)) if d not in (a, b)]
-    return view(input, [m.shape[d] for d in kept] + [length], [m.strides[d] for d in kept] + [m.strides[a] + m.strides[b]], start, None, "Diagonal")
+    rule = _back_into(m, lambda zeros: diagonal(zeros, offset, a, b))
+    return view(input, [m.shape[d] for d in kept] + [length], [m.strides[d] for d in kept] + [m.strides[a] + m.strides[b]], start, rule, "Diagonal")
 
 
 @function(to="Tensor", samples=[S(T(8, 2), 0, 3, 2), S(T(2, 7), 1, 3, 3)])
@@ -385,8 +401,31 @@ def scatter_view(g, base_meta, view_meta):
     if overlapping:
         g = g.sum(overlapping, keepdim=True)
     flat = _memory_like(base_meta, g)
-    view(flat, g.shape, view_meta.strides, view_meta.offset - base_meta.offset).copy_(g)
+    if _may_share(g.shape, view_meta.strides):
+        flat = _added(flat, g, view_meta.strides, view_meta.offset - base_meta.offset)
+    else:
+        view(flat, g.shape, view_meta.strides, view_meta.offset - base_meta.offset).copy_(g)
     return view(flat, base_meta.shape, base_meta.strides, 0)
+
+
+def _may_share(shape, strides):
+    """Whether two elements of a view may lie in one place (windows, diagonals of as_strided)."""
+    reach = 1
+    for step, n in sorted((s, n) for n, s in zip(shape, strides) if n > 1):
+        if step < reach:
+            return True
+        reach += (n - 1) * step
+    return False
+
+
+def _added(flat, g, strides, offset):
+    """``flat`` with the elements of ``g`` added where a view of these strides has them; several may share a place."""
+    from .registry import FUNCTIONS
+    places = None
+    for d, (n, step) in enumerate(zip(g.shape, strides)):
+        along = FUNCTIONS["torch"]["arange"](n, device=g.meta.device).reshape([n if i == d else 1 for i in range(g.dim())]) * step
+        places = along + offset if places is None else places + along
+    return flat.index_add(0, places.reshape(-1), g.reshape(-1))
 
 
 def read_view(g, base_meta, view_meta):
