@@ -122,7 +122,9 @@ class Fuser:
                          and self.count - g.index < NEAR), key=lambda g: g.index)
         for other in points[1:]:
             first = points[0]
-            if not (first.before & other.bits or other.before & first.bits) and len(bindings(self.graph, [*first.nodes, *other.nodes, node])) <= self.limit:
+            both = [*first.nodes, *other.nodes]    # with the node, and without it, should it not join them
+            if not (first.before & other.bits or other.before & first.bits) and max(
+                    len(bindings(self.graph, both)), len(bindings(self.graph, [*both, node]))) <= self.limit:
                 self._merge(first, other)
                 needs = needs - {other}
         return needs
@@ -272,7 +274,8 @@ class Fuser:
         return not any(v == a.value and state != a.state for a in node.reads for v, state in group.writers)
 
     def _bindings_fit(self, group, node):
-        return len(bindings(self.graph, [*group.nodes, node])) <= self.limit
+        again = 2 if group.kind == "product" else 0     # its two sides may be one value, and be bound by elements too
+        return len(bindings(self.graph, [*group.nodes, node])) + again <= self.limit
 
     # order
     def _sorted(self):

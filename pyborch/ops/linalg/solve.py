@@ -1,6 +1,7 @@
 """Linear systems of square matrices: solve, inverses, determinants, and powers of matrices; all by LU."""
 from __future__ import annotations
 
+from ... import shape as shapes
 from ...autograd import apply, is_grad_enabled, no_grad
 from ..registry import FUNCTIONS, S, T, function, result_type
 from .common import check_float, check_kernel, check_matrix, check_square, derived, expand_batches, eye_like, specs, written
@@ -108,6 +109,32 @@ function(to="torch Tensor", name="inverse", samples=MATRICES[:1])(inv)
 def inv_ex(A, *, check_errors=False, out=None):
     """(inverse, info): info is 0, or the place of the zero that makes A singular; raises for that only where ``check_errors``."""
     return written(InverseInfo(*_inverse(A, "inv" if check_errors else None)), out)
+
+
+# tensors as matrices
+@function(to="linalg", samples=[S(T(4, 2, 2, view=lambda t: t + t.new_ones(4).diag().reshape(4, 2, 2) * 2), ind=1)])
+def tensorinv(A, ind=2, *, out=None):
+    """The inverse of ``A`` as the matrix of its first ``ind`` dims by the others; tensordot(A, it, A.ndim - ind) is the identity."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    shape = A.meta.shape
+    rows, columns = shapes.numel(shape[:ind]), shapes.numel(shape[ind:])
+    if rows != columns:
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {columns} != {rows}")
+    return written(inv(A.reshape(rows, columns)).reshape(shape[ind:] + shape[:ind]), out)
+
+
+@function(to="linalg", samples=[S(T(4, 2, 2, view=lambda t: t + t.new_ones(4).diag().reshape(4, 2, 2) * 2), T(4)),
+                                S(T(2, 4, 2, view=lambda t: t + t.new_ones(4).diag().reshape(2, 4, 2) * 2), T(4), dims=(0,))])
+def tensorsolve(A, B, dims=None, *, out=None):
+    """X of tensordot(A, X, X.ndim) = B; ``dims`` of A are moved to its end first."""
+    A = A if dims is None else A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
+    shape = A.meta.shape[len(B.meta.shape):]
+    count, wanted = shapes.numel(shape), B.meta.numel
+    if count != wanted:
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+                           f"but got {count} != {wanted}")
+    return written(solve(A.reshape(count, count), B.reshape(-1)).reshape(shape), out)
 
 
 # determinants
