@@ -488,7 +488,7 @@ def _array(data, meta):
 
 
 def _caster(name, dtype):
-    def method(self):
+    def method(self, memory_format=None):
         return cast(self, dtype)
     method.__name__, method.__doc__ = name, f"In dtype {dtype.name}."
     return method
@@ -521,7 +521,7 @@ def _operators():
         setattr(Tensor, f"__{name}__", plain(OPS[name]))
     methods = registry.namespace("Tensor")
     Tensor.__neg__, Tensor.__abs__, Tensor.__pos__, Tensor.__invert__ = (methods[n] for n in ("neg", "abs", "positive", "bitwise_not"))
-    Tensor.__pow__ = methods["pow"]
+    Tensor.__pow__, Tensor.__div__, Tensor.__rdiv__ = methods["pow"], Tensor.__truediv__, Tensor.__rtruediv__
     Tensor.__matmul__ = methods["matmul"]
     Tensor.__rmatmul__ = lambda self, other: methods["matmul"](other, self)
 

@@ -1,19 +1,21 @@
 """Every operation as one record; importing this package fills the registry."""
 # ruff: noqa: F401
 from . import activation, advanced, arithmetic, attention
-from . import blocks
+from . import bessel, blocks
 from . import conv, convolution_volumes, convolutions, create
-from . import einsum, extremes
+from . import einsum, erf, extremes
 from . import fill
+from . import gamma
 from . import index
 from . import join
 from . import losses
 from . import matmul, multihead
 from . import norm
-from . import paged, pointwise, pool, pooling, pooling_volumes
+from . import paged, parts, pointwise, polynomials, pool, pooling, pooling_volumes
 from . import quantized
 from . import random, reduce, rnn
 from . import shuffle, softmax, sort, special, statistics
 from . import unfold, unpooling
 from . import vector_norm, views
 from . import linalg  # after the others: its functions share names with theirs, and a record is named by who came first
+from . import names  # other names of what the others registered

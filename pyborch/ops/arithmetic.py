@@ -33,20 +33,29 @@ def copy_(self, src, non_blocking=False):
 _plain_add, _plain_sub = OPS["add"], OPS["sub"]
 
 
+def _scaled(input, other, alpha):
+    """alpha * other, where alpha suits the result's dtype."""
+    operands = [x for x in (input, other) if hasattr(x, "meta")]
+    found = _plain_add.promoted([x.meta for x in operands], [type(x) for x in (input, other) if not hasattr(x, "meta")])
+    if type(alpha) is bool and found.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if type(alpha) is float and found.kind != "f":
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if not hasattr(other, "meta"):
+        return alpha * other
+    return other if alpha is True else apply(OPS["mul"], other, alpha)
+
+
 @function(to="torch Tensor", samples=BINARY + [S(T(3, 4), T(4), alpha=2.5), S(T(3, dtype="bool"), T(3, dtype="bool"))])
 def add(input, other, *, alpha=1, out=None):
     """input + alpha * other, elementwise; broadcasts and promotes."""
-    if alpha != 1:
-        other = apply(OPS["mul"], other, alpha)
-    return apply(_plain_add, input, other, out=out)
+    return apply(_plain_add, input, other if type(alpha) is int and alpha == 1 else _scaled(input, other, alpha), out=out)
 
 
 @function(to="torch Tensor", samples=BINARY + [S(T(3, 4), T(4), alpha=2.5)])
 def sub(input, other, *, alpha=1, out=None):
     """input - alpha * other, elementwise; broadcasts and promotes."""
-    if alpha != 1:
-        other = apply(OPS["mul"], other, alpha)
-    return apply(_plain_sub, input, other, out=out)
+    return apply(_plain_sub, input, other if type(alpha) is int and alpha == 1 else _scaled(input, other, alpha), out=out)
 
 
 @function(to="torch Tensor", samples=[S(T(3, 4), T(4)), S(T(3, 4), 2.0)])
@@ -119,6 +128,14 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None, *, out=None):
 @function(to="torch Tensor", samples=[S(T(3, 4), T(3, 4)), S(T(3, values=(1.0, float("nan"), 2.0)), T(3, values=(1.00000001, float("nan"), 2.1)), equal_nan=True)])
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether |input - other| <= atol + rtol * |other|, elementwise."""
+    for position, (name, x) in enumerate((("input", input), ("other", other))):
+        if not hasattr(x, "meta"):
+            raise TypeError(f"isclose(): argument '{name}' (position {position + 1}) must be Tensor, not {type(x).__name__}")
+    if input.meta.dtype is not other.meta.dtype:
+        raise RuntimeError(f"{input.meta.dtype.title} did not match {other.meta.dtype.title}")
+    for name, x in (("rtol", rtol), ("atol", atol)):
+        if not x >= 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {x:g}")
     return apply(OPS["_isclose"], input, other, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
 
 
@@ -131,6 +148,8 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 @function(to="torch Tensor")
 def equal(input, other):
     """Whether two tensors have the same shape and elements; a Python bool."""
+    if not hasattr(other, "meta"):
+        raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     return input.shape == other.shape and bool(apply(OPS["eq"], input, other).all().item())
 
 
@@ -151,16 +170,5 @@ def pow(input, exponent, *, out=None):
     return apply(OPS["pow"], input, exponent, out=out)
 
 
-def _alias(name, target):
-    for space in ("torch", "Tensor"):
-        FUNCTIONS[space][name] = FUNCTIONS[space][target]
-    FUNCTIONS["Tensor"][name + "_"] = in_place(FUNCTIONS["Tensor"][target])
-
-
 for _name in "add sub div clamp round nan_to_num pow".split():
     FUNCTIONS["Tensor"][_name + "_"] = in_place(FUNCTIONS["Tensor"][_name])
-for _name, _target in (("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("negative", "neg"), ("absolute", "abs"), ("clip", "clamp"),
-                       ("greater", "gt"), ("greater_equal", "ge"), ("less", "lt"), ("less_equal", "le"), ("not_equal", "ne"), ("fix", "trunc"),
-                       ("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arctan2", "atan2"), ("arcsinh", "asinh"), ("arccosh", "acosh"),
-                       ("arctanh", "atanh")):
-    _alias(_name, _target)

@@ -96,6 +96,19 @@ class Code:
     __hash__ = None  # type: ignore[assignment]
 
 
+def series(m, name, t):
+    """The polynomial of a table in special_tables.py at ``t``, a place in [-1, 1]; f32 leaves out the powers that it cannot see."""
+    from .special_tables import TABLES
+    powers = TABLES[name]
+    if isinstance(m, CodeMath):
+        limit = 1e-9 * max(map(abs, powers))
+        powers = powers[next(i for i, c in enumerate(powers) if abs(c) > limit):]
+    total = powers[0]
+    for c in powers[1:]:
+        total = total * t + c
+    return total
+
+
 class CodeMath:
     """The namespace ``m`` that turns a formula into WGSL."""
 

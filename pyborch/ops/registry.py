@@ -132,8 +132,8 @@ class Pointwise(Op):
     pointwise = in_place = True
     table = OPS
 
-    def __init__(self, name, formula=None, wgsl=None, numpy=None, kind="arith", args=None, grad=None, fixed=(), check=None):
-        self.check = check
+    def __init__(self, name, formula=None, wgsl=None, numpy=None, kind="arith", args=None, grad=None, fixed=(), check=None, refuse=None, tensors=()):
+        self.check, self.refuse, self.tensors = check, refuse, tensors
         self.name, self.formula, self.wgsl, self.numpy, self.kind = name, formula, wgsl, numpy, kind
         if formula is not None:
             args = input_names(formula)[1:]
@@ -151,9 +151,29 @@ class Pointwise(Op):
 
     def infer(self, metas, layout, numbers, params):
         """Broadcast shape and result dtypes."""
+        self.inspect(metas, layout, numbers)
+        return [(shapes.broadcast(*[m.shape for m in metas]), d) for d in self.result_dtypes(metas, numbers, params)]
+
+    def inspect(self, metas, layout, numbers):
+        """Raise PyTorch's errors for numbers and dtypes that the op does not take."""
+        if self.tensors and False in layout:
+            self._refuse_number(layout, numbers[0].__name__)
         if self.check is not None:
             self.check([m.dtype.name for m in metas], [t.__name__ for t in numbers])
-        return [(shapes.broadcast(*[m.shape for m in metas]), d) for d in self.result_dtypes(metas, numbers, params)]
+        if self.refuse is not None:
+            kernel, kinds = self.refuse
+            found = self.promoted(metas, numbers)
+            if found.kind in kinds:
+                raise NotImplementedError(f'"{kernel}" not implemented for \'{found.title}\'')
+
+    def _refuse_number(self, layout, number):
+        name, position = self.name.strip("_"), layout.index(False)
+        if len(self.tensors) == len(layout):
+            raise TypeError(f"{name}(): argument '{self.tensors[position]}' (position {position + 1}) must be Tensor, not {number}")
+        if position == 0:
+            second = {"b": "other"}.get(self.args[1], self.args[1])
+            raise TypeError(f"{name}() received an invalid combination of arguments - got ({number}, Tensor), but expected one of:\n"
+                            f" * (Tensor input, Tensor {second}, *, Tensor out = None)\n * (Tensor input, Number {second}, *, Tensor out = None)\n")
 
     def result_dtypes(self, metas, numbers, params):
         if "dtype" in params and isinstance(params["dtype"], dtypes.dtype):
@@ -164,6 +184,11 @@ class Pointwise(Op):
 
     def common(self, metas, numbers):
         """The dtype the computation is in, by promotion."""
+        found = self.promoted(metas, numbers)
+        return dtypes.get_default_dtype() if self.kind == "float" and found.kind != "f" else found
+
+    def promoted(self, metas, numbers):
+        """The dtype that the operands have in common."""
         skip = self.fixed
         groups: tuple = ([], [], [])
         names = iter(self.args)
@@ -171,10 +196,7 @@ class Pointwise(Op):
             if next(names, None) in skip and len(metas) > 1:
                 continue
             groups[0 if m.shape else 1].append(m.dtype)
-        found = dtypes.result_type(groups[0], groups[1], [dtypes.of_number(n) for n in numbers])
-        if self.kind == "float" and found.kind != "f":
-            return dtypes.get_default_dtype()
-        return found
+        return dtypes.result_type(groups[0], groups[1], [dtypes.of_number(n) for n in numbers])
 
     def load_types(self, input_dtypes, plan):
         """The WGSL type that each tensor operand is loaded as."""
@@ -240,7 +262,7 @@ class Pointwise(Op):
         result = []
         for name, x in zip(self.args, operands):
             target = self._fixed_numpy(name, x) if name in self.fixed else common.name
-            result.append(x.astype(target, copy=False) if isinstance(x, np.ndarray) else np.dtype(target).type(x))
+            result.append(x.astype(target, copy=False) if isinstance(x, np.ndarray) else np.asarray(x).astype(target)[()])  # wraps as C does
         return result
 
     def _fixed_numpy(self, name, x):
@@ -276,14 +298,15 @@ TENSOR_MATH = formula.TensorMath(OPS)
 
 
 def pointwise(name, formula=None, *, wgsl=None, numpy=None, kind="arith", args=None, grad=None, samples=(), to="torch Tensor",
-              inplace=True, fixed=(), public=None, doc="", check=None):
+              inplace=True, fixed=(), public=None, doc="", check=None, refuse=None, tensors=()):
     """Register an elementwise op and its public function (and ``name_`` in place on Tensor).
 
     ``kind``: arith (promotes), float (integers become the default float), compare (result bool), bool (logical), cast, word (result int32).
     ``fixed`` gives operands a WGSL type of their own, as ``{"condition": "bool"}``. ``public`` replaces the generated function.
-    ``check(dtype names, number type names)`` may raise for combinations that PyTorch refuses.
+    ``check(dtype names, number type names)`` may raise for combinations that PyTorch refuses; ``refuse=("kernel", "fb")`` for kinds of dtypes, in the
+    words of PyTorch's kernel; ``tensors``: the first operands, by their public names, that have to be tensors.
     """
-    op = Pointwise(name, formula, wgsl, numpy, kind, args, grad, fixed, check)
+    op = Pointwise(name, formula, wgsl, numpy, kind, args, grad, fixed, check, refuse, tensors)
     call = public or _generated(op)
     call.__name__ = call.__qualname__ = name
     call.__doc__ = call.__doc__ or doc or f"Elementwise {name}: broadcasts, same shape and dtype rules as torch.{name}."
@@ -318,6 +341,15 @@ def _with_parameters(op):
         extra = dict(zip(names, operands[count:]))
         return apply(op, *operands[:count], out=out, **{**defaults, **extra, **params})
     return call
+
+
+def alias(name, target, to="torch Tensor"):
+    """Give a registered function another name in the namespaces of ``to`` (and ``name_`` to its in-place form)."""
+    found = next(space[target] for space in FUNCTIONS.values() if target in space)
+    for space in to.split():
+        FUNCTIONS[space][name] = FUNCTIONS[space].get(target, found)
+    if "Tensor" in to and target + "_" in FUNCTIONS["Tensor"]:
+        FUNCTIONS["Tensor"][name + "_"] = FUNCTIONS["Tensor"][target + "_"]
 
 
 def in_place(call):

@@ -69,18 +69,6 @@ def _resized(x, dim, wanted, step, mode, corners):
     return pick(low) * (1 - weight) + pick([min(b + 1, n - 1) for b in low]) * weight
 
 
-@function(to="torch F", samples=[S(T(3, 4))])
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """x where positive, else x times a slope drawn from [lower, upper] in training, their mean otherwise."""
-    if training:
-        from .random import random_of
-        slope = random_of("uniform", input.shape, input.meta.dtype, input.meta.device, float(lower), float(upper))
-    else:
-        slope = (lower + upper) / 2
-    result = FUNCTIONS["torch"]["where"](input >= 0, input, input * slope)
-    return input.copy_(result) if inplace else result
-
-
 @function(to="F", samples=[S(T(1, 5, 3), 3), S(T(1, 4, 2, 2), 2, 0.1, 0.5, 2.0)])
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """x / (k + alpha * mean of squares over ``size`` neighbouring channels)^beta."""

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import math
 
-from .pointwise import POSITIVE, UNARY, UNIT
-from .registry import S, T, pointwise
+from ..autograd import apply
+from .pointwise import BOTH, POSITIVE, UNARY, UNIT
+from .registry import OPS, S, T, function, pointwise
 
 WIDE = [S(T(9, values=(float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 100.0, -100.0, 1e-6, -1e-6)))]
 
 pointwise("exp", wgsl="safe_exp(x)", numpy="exp", kind="float", grad={"x": lambda m, g, y: g * y}, samples=UNARY + WIDE)
-pointwise("exp2", wgsl="safe_exp(x * 0.6931471805599453)", numpy="exp2", kind="float", grad={"x": lambda m, g, y: g * y * math.log(2)}, samples=UNARY)
+pointwise("exp2", wgsl="safe_exp2(x)", numpy="exp2", kind="float", grad={"x": lambda m, g, y: g * y * math.log(2)}, samples=UNARY)
 pointwise("expm1", wgsl="expm1_precise(x)", numpy="expm1", kind="float", grad={"x": lambda m, g, y: g * (y + 1.0)}, samples=UNARY)
 pointwise("log", wgsl="safe_log(x)", numpy="log", kind="float", grad={"x": lambda m, g, x: g / x}, samples=POSITIVE + WIDE)
 pointwise("log2", wgsl="safe_log2(x)", numpy="log2", kind="float", grad={"x": lambda m, g, x: g / (x * math.log(2))}, samples=POSITIVE)
@@ -35,12 +36,32 @@ pointwise("atanh", wgsl="(0.5 * (log1p_precise(x) - log1p_precise(-x)))", numpy=
           samples=UNIT)
 pointwise("sigmoid", lambda m, x: 1.0 / (1.0 + m.exp(-x)), kind="float", grad={"x": lambda m, g, y: g * y * (1.0 - y)}, samples=UNARY + WIDE,
           to="torch Tensor F")
-pointwise("erf", wgsl="error_function(x)", numpy=lambda np, x: _vectorized(np, math.erf, x), kind="float",
-          grad={"x": lambda m, g, x: g * (2 / math.sqrt(math.pi)) * m.exp(-x * x)}, samples=UNARY)
-pointwise("erfc", wgsl="(1.0 - error_function(x))", numpy=lambda np, x: _vectorized(np, math.erfc, x), kind="float",
-          grad={"x": lambda m, g, x: -g * (2 / math.sqrt(math.pi)) * m.exp(-x * x)}, samples=UNIT)
 pointwise("logaddexp", lambda m, a, b: m.where(a == b, a + math.log(2), m.maximum(a, b) + m.log1p(m.exp(-m.abs(a - b)))), kind="float",
+          tensors=BOTH, refuse=("logaddexp_cpu", "bui"),
           grad={"a": lambda m, g, a, b: g * m.sigmoid(a - b), "b": lambda m, g, a, b: g * m.sigmoid(b - a)}, samples=[S(T(3, 4), T(4)), S(T(3, 4), T(3, 1))])
+pointwise("logaddexp2", lambda m, a, b: m.where(a == b, a + 1.0, m.maximum(a, b) + m.log1p(m.exp2(-m.abs(a - b))) * (1 / math.log(2))), kind="float",
+          tensors=BOTH, refuse=("logaddexp2_cpu", "bui"),
+          grad={"a": lambda m, g, a, b: g / (1.0 + m.exp2(b - a)), "b": lambda m, g, a, b: g / (1.0 + m.exp2(a - b))},
+          samples=[S(T(3, 4), T(4)), S(T(2, values=(float("-inf"), 3.0), grad=False), T(2, values=(float("-inf"), 9.0), grad=False))])
+pointwise("xlog1py", lambda m, a, b: m.where(m.isnan(b), b, m.where(a == 0, 0.0, a * m.log1p(b))), kind="float",
+          grad={"a": lambda m, g, a, b: m.where((a == 0) & (b <= -1), 0.0, g * m.log1p(b)), "b": lambda m, g, a, b: g * a / (b + 1.0)},
+          samples=[S(T(3, 4), T(4, low=-0.5, high=3.0)), S(2.0, T(3, low=0.0, high=2.0))], to="special")
+pointwise("entr", lambda m, x: m.where(m.isnan(x), x, m.where(x > 0, -x * m.log(x), m.where(x == 0, 0.0, float("-inf")))), kind="float", to="special",
+          grad={"x": lambda m, g, x: g * (-m.log(x) - 1.0)}, samples=[*POSITIVE, *WIDE])
+pointwise("_logit", lambda m, x: m.log(x / (1.0 - x)), kind="float", to="",
+          grad={"x": lambda m, g, x: m.where((x < 0) | (x > 1), float("nan"), g / (x * (1.0 - x)))})
+pointwise("_logit_within", lambda m, x, *, eps: m.log(m.minimum(m.maximum(x, eps), 1.0 - eps) / (1.0 - m.minimum(m.maximum(x, eps), 1.0 - eps))),
+          kind="float", to="", grad={"x": lambda m, g, x, eps: m.where((x < eps) | (x > 1.0 - eps), 0.0, g / (x * (1.0 - x)))})
+
+
+@function(to="torch Tensor special", samples=[S(T(3, 4, low=0.1, high=0.9)), S(T(4, values=(0.0, 0.05, 0.5, 1.0)), eps=0.1)])
+def logit(input, eps=None, *, out=None):
+    """log(x / (1 - x)), elementwise; ``eps`` limits x to [eps, 1 - eps] first."""
+    if eps is None:
+        return apply(OPS["_logit"], input, out=out)
+    return apply(OPS["_logit_within"], input, eps=float(eps), out=out)
+
+
 pointwise("xlogy", lambda m, a, b: m.where(m.isnan(b), b, m.where(a == 0, 0.0, a * m.log(b))), kind="float",
           grad={"a": lambda m, g, a, b: m.where((a == 0) & (b <= 0), 0.0, g * m.log(b)), "b": lambda m, g, a, b: g * a / b},
           samples=[S(T(3, 4), T(4, low=0.2, high=3.0))], to="torch Tensor special")
@@ -48,7 +69,3 @@ pointwise("sinc", lambda m, x: m.where(x == 0, 1.0, m.sin(x * math.pi) / (x * ma
           grad={"x": lambda m, g, x: m.where(x == 0, 0.0, g * (m.cos(x * math.pi) * (x * math.pi) - m.sin(x * math.pi)) / (x * x * math.pi))})
 pointwise("deg2rad", lambda m, x: x * (math.pi / 180), kind="float", grad={"x": lambda m, g: g * (math.pi / 180)}, samples=UNARY)
 pointwise("rad2deg", lambda m, x: x * (180 / math.pi), kind="float", grad={"x": lambda m, g: g * (180 / math.pi)}, samples=UNARY)
-
-
-def _vectorized(np, function, x):
-    return np.frompyfunc(function, 1, 1)(x).astype(getattr(x, "dtype", np.float64))

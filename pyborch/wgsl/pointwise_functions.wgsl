@@ -107,6 +107,11 @@ fn safe_exp(x: f32) -> f32 {
   if (x > 88.72284) { return infinity(); }
   return select(exp(x), 0.0, x < -104.0);
 }
+fn safe_exp2(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (x >= 128.0) { return infinity(); }
+  return select(exp2(x), 0.0, x < -150.0);
+}
 fn safe_log2(x: f32) -> f32 {
   if (is_nan(x) || x <= 0.0 || is_inf(x)) { return safe_log(x); }
   return log2(x);
