@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 
 from ..ops.registry import pointwise
+from .._tensor import Tensor
 from .optimizer import Optimizer, check, zeros_like
 
 # In the formulas: l2 adds weight decay to the gradient, keep (1 - lr * decay) shrinks the weight itself;
@@ -67,6 +68,20 @@ class _Moments(Optimizer):
                 "w1": 1.0 - beta1, "beta2": beta2, "w2": 1.0 - beta2, "eps": float(group["eps"])}
 
 
+def _check_tensors(lr, betas, foreach, capturable):
+    """ValueError for tensors among the numbers where PyTorch refuses them."""
+    tensors = [isinstance(value, Tensor) for value in (lr, *betas)]
+    if tensors[0] and foreach and not capturable:
+        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+    if tensors[1] != tensors[2]:
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas):
+        if tensors[1 + i] and foreach and not capturable:
+            raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+        if tensors[1 + i] and beta.numel() != 1:
+            raise ValueError(f"Tensor betas[{i}] must be 1-element")
+
+
 class Adam(_Moments):
     """Steps of ``lr * mean(g) / (sqrt(mean(g^2)) + eps)``, both means exponential and bias corrected (Kingma & Ba 2014).
 
@@ -76,6 +91,7 @@ class Adam(_Moments):
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *,
                  foreach=None, maximize: bool = False, capturable: bool = False, differentiable: bool = False, fused=None,
                  decoupled_weight_decay: bool = False):
+        _check_tensors(lr, betas, foreach, capturable)
         check(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
                                       foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused,

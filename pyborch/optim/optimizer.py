@@ -6,19 +6,23 @@ live on the host; under ``compile`` the numbers are Live boxes that :meth:`Optim
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 
 from .. import dtypes
-from ..autograd import Live, apply, enable_grad, no_grad
+from ..autograd import Live, apply, enable_grad, no_grad, set_grad_enabled
 from ..autograd import state as mode
 from ..errors import CaptureError
 from ..ops import registry
 from .._tensor import Tensor
 from ._guarded import guarded
+from ._hooks import Hooked, hooked, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-HOST_STATE = ("step", "mu_product")      # kept as Python numbers; tensors in state_dict, as PyTorch has them
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+HOST_STATE = ("step", "mu_product", "eta", "mu")      # kept as Python numbers; tensors in state_dict, as PyTorch has them
 
 
-class Optimizer:
+class Optimizer(Hooked):
     """Base class of optimizers. Subclasses give ``start``, ``numbers`` and ``record``.
 
     ``params`` are Tensors, (name, Tensor) pairs, or dicts with "params" and options of their own; ``defaults`` are the options.
@@ -34,9 +38,10 @@ class Optimizer:
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                             f"torch.{params.dtype.title}Tensor")
         self.defaults = defaults
-        self.state: dict = {}
+        self.state: dict = defaultdict(dict)
         self.param_groups: list = []
         self._opt_called = False
+        _check_ways(defaults)
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -72,6 +77,7 @@ class Optimizer:
 
     # -- stepping ---------------------------------------------------------------------------------------------------
 
+    @hooked
     def step(self, closure=None):
         """Update every parameter that has a gradient; ``closure`` recomputes the loss first and its value is returned."""
         loss = None
@@ -80,7 +86,8 @@ class Optimizer:
                 loss = closure()
         with no_grad():
             self._settle()
-            for index, group in enumerate(self.param_groups):
+        for index, group in enumerate(self.param_groups):
+            with set_grad_enabled(bool(group.get("differentiable"))):
                 cohorts: dict = {}
                 for p in group["params"]:
                     if p.grad is not None:
@@ -109,12 +116,28 @@ class Optimizer:
         values = self._advance(index, params, bool(unless))
         if mode.recorder is not None:
             values = self._live(index, params, values, bool(unless))
-        op = self.record(self.param_groups[index])
+        self._update(self.param_groups[index], params, values, unless)
+
+    def _update(self, group, params, values, unless):
+        """Run the record for each parameter, with the numbers ``values``."""
+        op = self.record(group)
+        if group.get("differentiable"):
+            return self._differentiable(op, params, values)
         if unless:
             op = guarded(op, self.from_step)
         for p in params:
             tensors = [v for k, v in self.state[p].items() if k not in HOST_STATE] if p in self.state else ()
             apply(op, p, p.grad, *tensors, *unless, out=(p, *tensors), **values)
+        return None
+
+    def _differentiable(self, op, params, values):
+        """The update in operations that are recorded: parameters and state have a history afterwards."""
+        for p in params:
+            state = self.state.get(p, {})
+            names = [k for k in state if k not in HOST_STATE]
+            after = op.evaluate(registry.TENSOR_MATH, [p, p.grad, *[state[k] for k in names]], dict(values))
+            state.update(zip(names, after[1:]))
+            p.copy_(after[0])
 
     def step_unless(self, bad) -> None:
         """step() that the device leaves out where ``bad`` (0-d float32) is not 0; the host counts on, and puts that right when it is asked."""
@@ -181,7 +204,7 @@ class Optimizer:
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
-            if not p.is_leaf:
+            if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         if len(set(map(id, params))) != len(params):
             warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
@@ -189,6 +212,9 @@ class Optimizer:
         taken = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in taken for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
+        if self.param_groups and bool(names) != ("param_names" in self.param_groups[0]):
+            raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
+                             f"{'with names' if names else 'without names'} to the optimizer")
         group = {"params": params, **({"param_names": names} if names else {})}
         group.update((k, v) for k, v in param_group.items() if k != "params")
         for name, default in self.defaults.items():
@@ -197,6 +223,7 @@ class Optimizer:
 
     def state_dict(self) -> dict:
         """{"state": {index: {...}}, "param_groups": [...]} with parameters as indices, as PyTorch saves it."""
+        self._call_hooks("state_dict_pre")
         self._settle()
         indices: dict = {}
         groups = []
@@ -205,13 +232,16 @@ class Optimizer:
                 indices.setdefault(p, len(indices))
             packed = {k: v for k, v in group.items() if k != "params"}
             groups.append({**packed, "params": [indices[p] for p in group["params"]]})
-        return {"state": {indices.get(p, p): _export(state) for p, state in self.state.items()}, "param_groups": groups}
+        found = {"state": {indices.get(p, p): _export(state) for p, state in self.state.items()}, "param_groups": groups}
+        return self._call_hooks("state_dict_post", found) or found
 
     def load_state_dict(self, state_dict: dict) -> None:
         """Take groups and state from ``state_dict()`` of the same kind of optimizer; state tensors are copied.
 
         ValueError when the groups do not match in number or size.
         """
+        state_dict = state_dict.copy()
+        state_dict = self._call_hooks("load_pre", state_dict) or state_dict
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -219,17 +249,66 @@ class Optimizer:
             raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
         owner = {i: p for a, b in zip(saved, self.param_groups) for i, p in zip(a["params"], b["params"])}
         with no_grad():
-            self.state = {owner.get(i, i): _import(self.state.get(owner.get(i), {}), owner.get(i), state)
-                          for i, state in state_dict["state"].items()}
-        self.param_groups = [{"params": mine["params"], **{k: v for k, v in group.items() if k != "params"}}
-                             for group, mine in zip(saved, self.param_groups)]
+            self.state = defaultdict(dict, {owner.get(i, i): _import(self.state.get(owner.get(i), {}), owner.get(i), state)
+                                            for i, state in state_dict["state"].items()})
+        self.param_groups = [{"params": mine["params"], **{k: v for k, v in mine.items() if k == "param_names"},
+                              **{k: v for k, v in group.items() if k != "params"}} for group, mine in zip(saved, self.param_groups)]
+        self._call_hooks("load_post")
+
+    def __getstate__(self):
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state):
+        self._opt_called = False
+        self.__dict__.update(state)
 
     def __repr__(self):
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
             lines.append(f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join(lines) + "\n)"
+            lines.append("")
+        return "\n".join(lines) + ")"
+
+
+class swap_in_optimizer_params_and_state:
+    """Inside this context the optimizer works on other parameters and another state, which are given back on leaving.
+
+    ``swapin_parameters`` {name: tensor} in the order of the optimizer's, ``swapin_optim_state`` of the form of state_dict().
+    """
+
+    def __init__(self, optimizer, swapin_parameters, swapin_optim_state):
+        self.optimizer, self.saved = optimizer, swapin_optim_state
+        groups = swapin_optim_state["param_groups"]
+        given = iter(swapin_parameters.values())
+        if len(groups) != len(optimizer.param_groups) or sum(len(g["params"]) for g in groups) != len(swapin_parameters):
+            raise ValueError("swapin_parameters and swapin_optim_state must have as many groups and parameters as the optimizer")
+        self.params = [[next(given) for _ in group["params"]] for group in groups]
+
+    def __enter__(self):
+        self.before = self.optimizer.state, [dict(group) for group in self.optimizer.param_groups]
+        state = defaultdict(dict)
+        for live, saved, params in zip(self.optimizer.param_groups, self.saved["param_groups"], self.params):
+            live.update({k: v for k, v in saved.items() if k != "params"}, params=params)
+            for p, index in zip(params, saved["params"]):
+                entries = self.saved["state"].get(index, {})
+                state[p] = {k: float(v) if k in HOST_STATE else v for k, v in entries.items()}
+        self.optimizer.state = state
+
+    def __exit__(self, *exc):
+        self.optimizer.state, groups = self.before
+        for live, group in zip(self.optimizer.param_groups, groups):
+            live.clear()
+            live.update(group)
+
+
+def _check_ways(defaults):
+    """RuntimeError for ways of computing that exclude each other; here they are all the same kernel."""
+    if defaults.get("fused"):
+        if defaults.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
 def _names(params):
@@ -267,7 +346,7 @@ def _import(current, parameter, saved):
             else:
                 state[name] = value.detach().clone()
         else:
-            state[name] = value
+            state[name] = [v.detach().clone() if isinstance(v, Tensor) else v for v in value] if isinstance(value, list) else value
     return state
 
 
@@ -275,6 +354,8 @@ def check(**values) -> None:
     """ValueError for options out of range: ``lr``, ``momentum``, ... below 0, ``betas`` outside [0, 1)."""
     titles = {"lr": "learning rate", "eps": "epsilon value"}
     for name, value in values.items():
+        if name == "lr" and isinstance(value, Tensor) and value.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
         if name == "betas":
             for i, beta in enumerate(value):
                 if not 0.0 <= beta < 1.0:
