@@ -4,7 +4,8 @@ from __future__ import annotations
 from ..autograd import Function
 from .._tensor import Tensor
 
-KINDS = ("forward_pre", "forward", "backward_pre", "backward", "state_dict_pre", "state_dict", "load_pre", "load_post")
+KINDS = ("forward_pre", "forward", "backward_pre", "backward", "state_dict_pre", "state_dict", "load_pre", "load_post",
+         "add_parameter", "add_buffer", "add_module")
 
 
 class RemovableHandle:
@@ -45,30 +46,56 @@ class Hooks:
         return handle
 
 
+class _Every(Hooks):
+    """The hooks of all modules."""
+
+    used = False     # whether one was ever registered
+
+    def add(self, kind, hook, **options):
+        self.used = True
+        return super().add(kind, hook, **options)
+
+    def of(self, module, kind):
+        """[(id, (hook, ...))] for a call of ``module``: those of all modules first."""
+        own = getattr(module._hooks, kind).items() if module._hooks is not None else ()
+        return [*getattr(self, kind).items(), *own]
+
+    def registered(self, kind, module, name, value):
+        """``value``, or what hooks of its registration replace it by."""
+        if self.used:
+            for hook, _, _ in list(getattr(self, kind).values()):
+                replaced = hook(module, name, value)
+                value = value if replaced is None else replaced
+        return value
+
+
+EVERY = _Every()
+
+
 def call(module, args, kwargs):
     """Run ``module.forward`` between its hooks, as ``Module.__call__`` does when there are any."""
-    hooks = module._hooks
-    args, kwargs = _before(module, hooks, args, kwargs)
-    backward = BackwardHooks(module, hooks) if hooks.backward or hooks.backward_pre else None
+    args, kwargs = _before(module, args, kwargs)
+    before, after = EVERY.of(module, "backward_pre"), EVERY.of(module, "backward")
+    backward = BackwardHooks(module, before, after) if before or after else None
     if backward:
         args = backward.watch_inputs(args)
     done = set()
     try:
         result = module.forward(*args, **kwargs)
-        for key, (hook, with_kwargs, _) in list(hooks.forward.items()):
+        for key, (hook, with_kwargs, _) in EVERY.of(module, "forward"):
             done.add(key)
             replaced = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
             result = result if replaced is None else replaced
     except Exception:
-        for key, (hook, with_kwargs, always) in list(hooks.forward.items()):
+        for key, (hook, with_kwargs, always) in EVERY.of(module, "forward"):
             if always and key not in done:
                 hook(module, args, kwargs, None) if with_kwargs else hook(module, args, None)
         raise
     return backward.watch_outputs(result) if backward else result
 
 
-def _before(module, hooks, args, kwargs):
-    for hook, with_kwargs, _ in list(hooks.forward_pre.values()):
+def _before(module, args, kwargs):
+    for _, (hook, with_kwargs, _) in EVERY.of(module, "forward_pre"):
         if with_kwargs:
             replaced = hook(module, args, kwargs)
             if replaced is None:
@@ -86,8 +113,8 @@ def _before(module, hooks, args, kwargs):
 class BackwardHooks:
     """Full backward hooks of one call: an identity on the outputs catches grad_output, one on the inputs grad_input."""
 
-    def __init__(self, module, hooks):
-        self.module, self.hooks = module, hooks
+    def __init__(self, module, before, after):
+        self.module, self.before, self.after = module, before, after
         self.grad_output = None
         self.watches_inputs = False
 
@@ -110,7 +137,7 @@ class BackwardHooks:
 
     def _start(self, grads, places, count):
         self.grad_output = _spread(grads, places, count)
-        for hook, _, _ in list(self.hooks.backward_pre.values()):
+        for _, (hook, _, _) in self.before:
             replaced = hook(self.module, self.grad_output)
             if replaced is not None:
                 self.grad_output = replaced if isinstance(replaced, tuple) else (replaced,)
@@ -120,7 +147,7 @@ class BackwardHooks:
 
     def _finish(self, grad_input):
         places = [i for i, g in enumerate(grad_input) if g is not None]
-        for hook, _, _ in list(self.hooks.backward.values()):
+        for _, (hook, _, _) in self.after:
             replaced = hook(self.module, grad_input, self.grad_output)
             if replaced is not None:
                 grad_input = replaced if isinstance(replaced, tuple) else (replaced,)
@@ -153,3 +180,88 @@ def _replace(values, places, replacements):
     for place, value in zip(places, replacements):
         values[place] = value
     return values
+
+
+class Hooked:
+    """The part of Module that registers hooks."""
+
+    _hooks = None        # a Hooks object once a hook is registered
+
+    def _add_hook(self, kind, hook, **options):
+        if self._hooks is None:
+            object.__setattr__(self, "_hooks", Hooks())
+        return self._hooks.add(kind, hook, **options)
+
+    def register_forward_pre_hook(self, hook, *, prepend: bool = False, with_kwargs: bool = False):
+        """Call ``hook(module, args)`` before forward; what it returns replaces the arguments."""
+        return self._add_hook("forward_pre", hook, prepend=prepend, with_kwargs=with_kwargs)
+
+    def register_forward_hook(self, hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False):
+        """Call ``hook(module, args, output)`` after forward; what it returns replaces the output."""
+        return self._add_hook("forward", hook, prepend=prepend, with_kwargs=with_kwargs, always_call=always_call)
+
+    def register_full_backward_pre_hook(self, hook, prepend: bool = False):
+        """Call ``hook(module, grad_output)`` before the module's backward; what it returns replaces grad_output."""
+        return self._add_hook("backward_pre", hook, prepend=prepend)
+
+    def register_full_backward_hook(self, hook, prepend: bool = False):
+        """Call ``hook(module, grad_input, grad_output)`` in backward; what it returns replaces grad_input."""
+        return self._add_hook("backward", hook, prepend=prepend)
+
+    def register_state_dict_pre_hook(self, hook):
+        """Call ``hook(module, prefix, keep_vars)`` before state_dict."""
+        return self._add_hook("state_dict_pre", hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after state_dict."""
+        return self._add_hook("state_dict", hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`` before loading."""
+        return self._add_hook("load_pre", hook)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Call ``hook(module, incompatible_keys)`` after loading; it may edit the lists in place."""
+        return self._add_hook("load_post", hook)
+
+    def register_backward_hook(self, hook):
+        """As register_full_backward_hook; PyTorch's older form sees only the gradients of the last operation."""
+        return self.register_full_backward_hook(hook)
+
+
+def register_module_forward_pre_hook(hook):
+    """Call ``hook(module, args)`` before the forward of every module."""
+    return EVERY.add("forward_pre", hook)
+
+
+def register_module_forward_hook(hook, *, with_kwargs: bool = False, always_call: bool = False):
+    """Call ``hook(module, args, output)`` after the forward of every module."""
+    return EVERY.add("forward", hook, with_kwargs=with_kwargs, always_call=always_call)
+
+
+def register_module_full_backward_pre_hook(hook):
+    """Call ``hook(module, grad_output)`` before the backward of every module."""
+    return EVERY.add("backward_pre", hook)
+
+
+def register_module_full_backward_hook(hook):
+    """Call ``hook(module, grad_input, grad_output)`` in the backward of every module."""
+    return EVERY.add("backward", hook)
+
+
+register_module_backward_hook = register_module_full_backward_hook
+
+
+def register_module_parameter_registration_hook(hook):
+    """Call ``hook(module, name, parameter)`` whenever a parameter is registered; what it returns is taken instead."""
+    return EVERY.add("add_parameter", hook)
+
+
+def register_module_buffer_registration_hook(hook):
+    """Call ``hook(module, name, buffer)`` whenever a buffer is registered; what it returns is taken instead."""
+    return EVERY.add("add_buffer", hook)
+
+
+def register_module_module_registration_hook(hook):
+    """Call ``hook(module, name, child)`` whenever a child is registered; what it returns is taken instead."""
+    return EVERY.add("add_module", hook)

@@ -2,17 +2,21 @@
 from __future__ import annotations
 
 from ..autograd import state as mode
+from ..ops import registry
 from .._tensor import Tensor
 from . import hooks as _hooks
 from ._state import StateDict
 from ._table import Table
+from .hooks import EVERY
 from .parameter import Buffer, Parameter, typename
 
 
-class Module(StateDict):
+class Module(StateDict, _hooks.Hooked):
     """Base class of layers: assign parameters and child modules as attributes, write ``forward`` (torch.nn.Module)."""
 
-    _hooks = None        # a Hooks object once a hook is registered
+    _compiled = None     # what compile() made of the call
+    dump_patches = False
+    call_super_init = False
     training: bool
 
     def __init__(self):
@@ -28,9 +32,14 @@ class Module(StateDict):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
+        if self._compiled is not None and mode.recorder is None:
+            return self._compiled(*args, **kwargs)
+        return self._call(*args, **kwargs)
+
+    def _call(self, *args, **kwargs):
         if mode.recorder is not None:
             mode.recorder.visit(self)
-        if self._hooks is None:
+        if self._hooks is None and not EVERY.used:
             return self.forward(*args, **kwargs)
         return _hooks.call(self, args, kwargs)
 
@@ -55,7 +64,7 @@ class Module(StateDict):
             if "_modules" not in attributes:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, keep="_modules")
-            self._modules[name] = value
+            self._modules[name] = EVERY.registered("add_module", self, name, value)
         elif name in attributes.get("_parameters", ()):
             if value is not None:
                 raise TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)")
@@ -117,14 +126,14 @@ class Module(StateDict):
         if param is not None and param.grad_fn is not None:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                              f"To express '{name}' as a function of another Tensor, compute the value in the forward() method.")
-        self._parameters[name] = param
+        self._parameters[name] = EVERY.registered("add_parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor, persistent: bool = True) -> None:
         """Add a tensor that is state but not learned; ``persistent=False`` leaves it out of state_dict."""
         self._check_name("buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
-        self._buffers[name] = tensor
+        self._buffers[name] = EVERY.registered("add_buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -135,7 +144,7 @@ class Module(StateDict):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, "_modules")
-        self._modules[name] = module
+        self._modules[name] = EVERY.registered("add_module", self, name, module)
 
     add_module = register_module
 
@@ -210,6 +219,20 @@ class Module(StateDict):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
+    def set_submodule(self, target: str, module, strict: bool = False) -> None:
+        """Put ``module`` at a dotted path; with ``strict`` there must be one already (AttributeError)."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
     def _get_member(self, target, is_one, what):
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
@@ -240,8 +263,9 @@ class Module(StateDict):
         """Switch dropout, batch norm and their like between training and evaluation."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        for module in self.modules():
-            module.training = mode
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
         return self
 
     def eval(self):
@@ -262,17 +286,32 @@ class Module(StateDict):
             elif parameter.grad is not None:
                 parameter.grad = parameter.grad.detach().zero_()
 
-    def _apply(self, fn):
+    def compile(self, *args, **kwargs) -> None:
+        """Have calls of this module compiled, with the arguments of torch.compile."""
+        from ..compiler import compile
+        self._compiled = compile(self._call, *args, **kwargs)
+
+    def _apply(self, fn, recurse: bool = True):
         """Replace every parameter's data, its gradient and every buffer by ``fn`` of it; parameters stay the same objects."""
-        for module in self.modules():
-            for parameter in module._parameters.values():
-                if parameter is not None:
-                    parameter.data = fn(parameter.data)
-                    if parameter.grad is not None:
-                        parameter.grad = fn(parameter.grad.detach())
-            for name, buffer in module._buffers.items():
-                if buffer is not None:
-                    module._buffers[name] = fn(buffer)
+        for child in self.children() if recurse else ():
+            child._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                parameter.data = fn(parameter.data)
+                if parameter.grad is not None:
+                    parameter.grad = fn(parameter.grad.detach())
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to_empty(self, *, device, recurse: bool = True):
+        """Move to a device without the values: parameters and buffers are memory as it comes."""
+        empty_like = registry.namespace("torch")["empty_like"]
+        return self._apply(lambda t: empty_like(t, device=device or t.device), recurse)
+
+    def share_memory(self):
+        """The module itself: there is one process."""
         return self
 
     def to(self, *args, **kwargs):
@@ -302,45 +341,6 @@ class Module(StateDict):
     def cpu(self):
         """Move to the cpu device."""
         return self.to("cpu")
-
-    # -- hooks ----------------------------------------------------------------------------------------------------
-
-    def _add_hook(self, kind, hook, **options):
-        if self._hooks is None:
-            object.__setattr__(self, "_hooks", _hooks.Hooks())
-        return self._hooks.add(kind, hook, **options)
-
-    def register_forward_pre_hook(self, hook, *, prepend: bool = False, with_kwargs: bool = False):
-        """Call ``hook(module, args)`` before forward; what it returns replaces the arguments."""
-        return self._add_hook("forward_pre", hook, prepend=prepend, with_kwargs=with_kwargs)
-
-    def register_forward_hook(self, hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False):
-        """Call ``hook(module, args, output)`` after forward; what it returns replaces the output."""
-        return self._add_hook("forward", hook, prepend=prepend, with_kwargs=with_kwargs, always_call=always_call)
-
-    def register_full_backward_pre_hook(self, hook, prepend: bool = False):
-        """Call ``hook(module, grad_output)`` before the module's backward; what it returns replaces grad_output."""
-        return self._add_hook("backward_pre", hook, prepend=prepend)
-
-    def register_full_backward_hook(self, hook, prepend: bool = False):
-        """Call ``hook(module, grad_input, grad_output)`` in backward; what it returns replaces grad_input."""
-        return self._add_hook("backward", hook, prepend=prepend)
-
-    def register_state_dict_pre_hook(self, hook):
-        """Call ``hook(module, prefix, keep_vars)`` before state_dict."""
-        return self._add_hook("state_dict_pre", hook)
-
-    def register_state_dict_post_hook(self, hook):
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after state_dict."""
-        return self._add_hook("state_dict", hook)
-
-    def register_load_state_dict_pre_hook(self, hook):
-        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`` before loading."""
-        return self._add_hook("load_pre", hook)
-
-    def register_load_state_dict_post_hook(self, hook):
-        """Call ``hook(module, incompatible_keys)`` after loading; it may edit the lists in place."""
-        return self._add_hook("load_post", hook)
 
     # -- printing -------------------------------------------------------------------------------------------------
 
