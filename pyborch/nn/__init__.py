@@ -10,6 +10,8 @@ from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d
 from .embedding import Embedding
 from .kv_cache import PagedKVCache
+from .lazy import (LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose1d, LazyConvTranspose2d, LazyInstanceNorm1d,
+                   LazyInstanceNorm2d, LazyLinear)
 from .linear import Bilinear, Flatten, Identity, Linear, Unflatten
 from .losses import (BCELoss, BCEWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss, HingeEmbeddingLoss, HuberLoss, KLDivLoss, L1Loss,
                      MarginRankingLoss, MSELoss, NLLLoss, PoissonNLLLoss, SmoothL1Loss, SoftMarginLoss, TripletMarginLoss)
@@ -17,12 +19,12 @@ from .module import Module
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LocalResponseNorm, RMSNorm
 from .padding import (ChannelShuffle, CircularPad1d, CircularPad2d, ConstantPad1d, ConstantPad2d, PixelShuffle, PixelUnshuffle, ReflectionPad1d,
                       ReflectionPad2d, ReplicationPad1d, ReplicationPad2d, Upsample, UpsamplingBilinear2d, UpsamplingNearest2d, ZeroPad1d, ZeroPad2d)
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .pooling import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d)
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from .transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = sorted(name for name in globals() if not name.startswith("_") and name not in (
     "annotations", "activation", "attention", "containers",
-    "conv", "dropout", "embedding", "hooks", "kv_cache", "linear", "losses", "module", "norm", "padding", "parameter", "pooling", "rnn",
+    "conv", "dropout", "embedding", "hooks", "kv_cache", "lazy", "linear", "losses", "module", "norm", "padding", "parameter", "pooling", "rnn",
     "transformer"))

@@ -5,7 +5,7 @@ from collections import OrderedDict, namedtuple
 
 from ..autograd import no_grad
 from .._tensor import Tensor
-from .parameter import Parameter
+from .parameter import Parameter, is_lazy
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -47,7 +47,7 @@ class StateDict:
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         for name, value in self._local_state():
-            destination[prefix + name] = value if keep_vars else value.detach()
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
         if self._has_extra_state("get_extra_state"):
             destination[prefix + "_extra_state"] = self.get_extra_state()
 
@@ -147,6 +147,11 @@ def _load_one(module, name, current, key, value, assign):
     if not isinstance(value, Tensor):
         return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
                 f"received {type(value)}")
+    if is_lazy(current):
+        if is_lazy(value):
+            return None
+        with no_grad():
+            current.materialize(value.shape)
     if current.dim() == 0 and value.dim() == 1 and value.shape[0] == 1:
         value = value[0]        # files of PyTorch 0.3 kept 0-d tensors as one element
     if value.shape != current.shape:

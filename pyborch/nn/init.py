@@ -163,3 +163,15 @@ def sparse_(tensor, sparsity: float, std: float = 0.01, generator=None):
         order = tensor.new_empty(tensor.shape).uniform_(0, 1, generator=generator).argsort(0).argsort(0)
         tensor.normal_(0, std, generator=generator)
         return tensor.masked_fill_(order < zeros, 0)
+
+
+def _deprecated(name):
+    def function(*args, **kwargs):
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return globals()[name + "_"](*args, **kwargs)
+    function.__name__, function.__doc__ = name, f"The old name of {name}_."
+    return function
+
+
+for _name in ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse"):
+    globals()[_name] = _deprecated(_name)

@@ -64,3 +64,62 @@ def empty_parameter(shape, device=None, dtype=None, requires_grad=True) -> Param
     dtype = dtype or dtypes.get_default_dtype()
     shape = tuple(shape)
     return Parameter(Tensor(backend.allocate(dtype, devices.shapes.numel(shape)), devices.meta(shape, dtype, backend)), requires_grad)
+
+
+_UNSHAPED = ("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load an "
+             "uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes.")
+
+
+class UninitializedTensorMixin:
+    """A tensor of a lazy layer: it has a device and a dtype, and gets its shape from the first input."""
+
+    cls_to_become: type = Tensor
+
+    @property
+    def shape(self):
+        """RuntimeError: it is not known yet."""
+        raise RuntimeError(_UNSHAPED)
+
+    def materialize(self, shape, device=None, dtype=None) -> None:
+        """Give it memory of ``shape``, as it comes, and make it an ordinary parameter or buffer; it stays the same object."""
+        self.data = empty_parameter(shape, device or self.device, dtype or self.dtype)  # type: ignore[attr-defined]
+        self.__class__ = self.cls_to_become
+
+    def share_memory_(self):
+        """RuntimeError: there is no memory yet."""
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling "
+                           "`module.share_memory()`.")
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter of a lazy layer before its first call."""
+
+    cls_to_become = Parameter
+
+    def __init__(self, requires_grad=True, device=None, dtype=None):
+        super().__init__(empty_parameter((0,), device, dtype), requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.tracked, self.device, self.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+    """A buffer of a lazy layer before its first call."""
+
+    def __init__(self, requires_grad=False, device=None, dtype=None, persistent=True):
+        super().__init__(empty_parameter((0,), device, dtype, False), persistent=persistent)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(False, self.device, self.dtype, self.persistent)
+        return memo[id(self)]
+
+
+def is_lazy(param) -> bool:
+    """Whether ``param`` waits for its shape."""
+    return isinstance(param, UninitializedTensorMixin)

@@ -64,3 +64,37 @@ def test_device_dtype_mode_and_gradients_go_through_a_module():
     model.requires_grad_(False)
     assert not any(p.requires_grad for p in model.parameters())
     assert [name for name, _ in model.named_modules()] == ["", "0", "1"]
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_lazy_layers_take_their_features_from_the_first_input():
+    model = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized parameter"):
+        model[0].weight.shape
+    model(torch.ones(2, 3, 5, 5)).sum().backward()
+    optimizer.step()
+    assert [type(m) for m in model] == [nn.Conv2d, nn.BatchNorm2d, nn.Flatten, nn.Linear] and model[3].in_features == 36
+    fresh = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2))
+    fresh.load_state_dict(model.state_dict())
+    assert fresh[3].weight.tolist() == model[3].weight.tolist()
+
+
+def test_hooks_of_every_module_and_changes_of_a_tree():
+    from pyborch.nn import hooks
+    model, seen = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), []
+    handles = [hooks.register_module_forward_hook(lambda m, a, y: seen.append(type(m).__name__)),
+               hooks.register_module_parameter_registration_hook(lambda m, name, p: seen.append(name))]
+    try:
+        model(torch.ones(1, 2))
+        model.set_submodule("1", nn.Linear(2, 1))
+    finally:
+        for handle in handles:
+            handle.remove()
+    assert seen == ["Linear", "ReLU", "Sequential", "weight", "bias"] and model[1].out_features == 1
+    model.compile()
+    with torch.no_grad():
+        first = model(torch.ones(1, 2)).tolist()
+        assert model(torch.ones(1, 2)).tolist() == first
+    with pytest.raises(AttributeError, match="Sequential has no attribute `7`"):
+        model.set_submodule("7", nn.ReLU(), strict=True)
