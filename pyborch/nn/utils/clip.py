@@ -1,6 +1,8 @@
 """Gradient clipping (torch.nn.utils.clip_grad_norm_)."""
 from __future__ import annotations
 
+import warnings
+
 from ...autograd import no_grad
 from ...ops import registry
 from ..._tensor import Tensor
@@ -51,3 +53,9 @@ def clip_grad_value_(parameters, clip_value: float, foreach=None) -> None:
     with no_grad():
         for grad in _gradients(parameters):
             grad.clamp_(-float(clip_value), float(clip_value))
+
+
+def clip_grad_norm(parameters, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach=None):
+    """The old name of clip_grad_norm_."""
+    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning, stacklevel=2)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
