@@ -507,6 +507,8 @@ def _operators():
 
     def reflected(op):
         def operator(self, other):
+            if not isinstance(self, Tensor):
+                raise TypeError(f"descriptor '{operator.__name__}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(self).__name__}' object")
             return apply(op, other, self) if isinstance(other, _OPERANDS) or hasattr(other, "item") else NotImplemented
         return operator
 
@@ -516,6 +518,7 @@ def _operators():
     for operator, name in _OPERATORS.items():
         setattr(Tensor, f"__{operator}__", plain(OPS[name]))
         setattr(Tensor, f"__r{operator}__", reflected(OPS[name]))
+        getattr(Tensor, f"__r{operator}__").__name__ = f"__r{operator}__"
         setattr(Tensor, f"__i{operator}__", inplace(OPS[name]))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(Tensor, f"__{name}__", plain(OPS[name]))

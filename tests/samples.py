@@ -176,7 +176,7 @@ def check(torch, names=None, device=None, first=False):
             failures.append(f"{key}: its goldens are missing; run tests/oracle.py with PyTorch")
             continue
         for i, (s, wanted) in enumerate(zip(record.samples, goldens[key])):
-            if first and i or not _fits(s, T, device, torch):
+            if first and i or not fits(s, T, device):
                 continue
             count += 1
             try:
@@ -188,7 +188,7 @@ def check(torch, names=None, device=None, first=False):
     return count, failures
 
 
-def _fits(s, T, device, torch):
+def fits(s, T, device):
     """Whether the device has the sample's dtypes."""
     text = json.dumps([s.kwargs.get("dtype"), [a.dtype for a in s.args if isinstance(a, T)]])
     if device != "webgpu":

@@ -22,7 +22,8 @@ def _refuse_bool(words):
 
 pointwise("relu", lambda m, x: m.maximum(x, 0), check=_refuse_bool("Boolean inputs not supported for relu"),
           grad={"x": lambda m, g, y: m.where(y <= 0, 0.0, g)}, samples=UNARY + WIDE, to="torch Tensor F")
-pointwise("relu6", lambda m, x: m.minimum(m.maximum(x, 0), 6), grad={"x": lambda m, g, x: m.where((x > 0) & (x < 6), g, 0.0)},
+pointwise("relu6", lambda m, x: m.minimum(m.maximum(x, 0), 6), check=_refuse_bool("Bool inputs not supported for hardtanh"),
+          grad={"x": lambda m, g, x: m.where((x > 0) & (x < 6), g, 0.0)},
           samples=UNARY + EDGES, to="F")
 pointwise("leaky_relu", lambda m, x, *, negative_slope=0.01: m.where(x > 0, x, x * negative_slope),
           refuse=("leaky_relu_cpu", "bui"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from .. import dtypes
 from ..autograd import apply
-from .pointwise import APART, BINARY, INTEGERS, WHOLE
+from .pointwise import APART, BINARY, INTEGERS, UNARY, WHOLE
 from .registry import FUNCTIONS, OPS, S, T, function, in_place, pointwise
 
 
@@ -61,6 +61,9 @@ def sub(input, other, *, alpha=1, out=None):
 @function(to="torch Tensor", samples=[S(T(3, 4), T(4)), S(T(3, 4), 2.0)])
 def rsub(input, other, *, alpha=1):
     """other - alpha * input."""
+    if not hasattr(input, "meta"):
+        raise TypeError(f"rsub() received an invalid combination of arguments - got ({type(input).__name__}, {type(other).__name__}), but expected one of:\n"
+                        " * (Tensor input, Tensor other, *, Number alpha = 1)\n * (Tensor input, Number other, Number alpha = 1)\n")
     return sub(other, input, alpha=alpha)
 
 
@@ -172,3 +175,12 @@ def pow(input, exponent, *, out=None):
 
 for _name in "add sub div clamp round nan_to_num pow".split():
     FUNCTIONS["Tensor"][_name + "_"] = in_place(FUNCTIONS["Tensor"][_name])
+
+
+@function(to="torch Tensor", samples=[*UNARY, S(INTEGERS), S(T(3, dtype="bool"))])
+def square(input, *, out=None):
+    """x * x, elementwise; int64 for bool."""
+    return apply(OPS["square"], cast(input, dtypes.int64) if input.meta.dtype is dtypes.bool_ else input, out=out)
+
+
+FUNCTIONS["Tensor"]["square_"] = in_place(square)

@@ -5,6 +5,7 @@ import math
 
 from ..autograd import apply
 from .formula import series
+from .pointwise import BOTH
 from .registry import FUNCTIONS, OPS, S, T, function, pointwise
 
 INFINITY, NAN = float("inf"), float("nan")
@@ -14,9 +15,9 @@ SIGNED = [S(T(3, 4, low=0.1, high=9.0)), S(T(8, values=(-3.25, -0.5, -1e-3, 1.0,
 
 def _lgamma(m, x):
     z = m.where(x < 0.5, 1.0 - x, x)  # the reflected argument
-    w = m.where(z < 1.0, z + 1.0, z)
-    near = (w - 1.0) * (w - 2.0) * series(m, "lgamma_middle", w - 2.0)
-    near = m.where(z < 1.0, near - m.log(z), near)
+    below_one = z < 1.0
+    roots = (z - 1.0) * m.where(below_one, z, z - 2.0)
+    near = roots * series(m, "lgamma_middle", m.where(below_one, z - 1.0, z - 2.0)) - m.where(below_one, m.log1p(z - 1.0), 0.0)
     far = (z - 0.5) * (m.log(z) - 1.0) + (0.5 * math.log(2 * math.pi) - 0.5) + series(m, "lgamma_tail", 18.0 / (z * z) - 1.0) / z
     core = m.where(z < 3.0, near, far)
     below = math.log(math.pi) - m.log(m.abs(m.sin((x - m._round(x)) * math.pi))) - core
@@ -43,7 +44,7 @@ def _trigamma(m, x):
     v = 1.0 / (z + 9.0)
     u = v * v
     core = total + v * (1 + 0.5 * v + u * (1 / 6 - u * (1 / 30 - u * (1 / 42 - u * (1 / 30 - u * (5 / 66 - u * (691 / 2730)))))))
-    return m.where(x < 0.5, m.square(math.pi / m.sin((x - m._round(x)) * math.pi)) - core, core)
+    return m.where(x < 0.5, m.square(math.pi / m.sin(x * math.pi)) - core, core)
 
 
 pointwise("lgamma", _lgamma, kind="float", grad={"x": lambda m, g, x: g * m.digamma(x)}, samples=SIGNED)
@@ -181,6 +182,7 @@ def _density(m, g, a, x):
 
 
 _PAIRS = [S(T(3, 4, low=0.2, high=9.0, grad=False), T(4, low=0.2, high=12.0)), S(T(2, values=(0.0, 2.0), grad=False), T(2, values=(0.5, 0.0), grad=False))]
-pointwise("igamma", wgsl="special_gamma_part(a, x, false)", numpy=_incomplete(False), args="ax", kind="float", grad={"x": _density}, samples=_PAIRS)
-pointwise("igammac", wgsl="special_gamma_part(a, x, true)", numpy=_incomplete(True), args="ax", kind="float", samples=_PAIRS,
+pointwise("igamma", wgsl="special_gamma_part(a, x, false)", numpy=_incomplete(False), args="ax", kind="float", grad={"x": _density}, samples=_PAIRS,
+          tensors=BOTH, refuse=("igamma_cpu", "bui"))
+pointwise("igammac", wgsl="special_gamma_part(a, x, true)", numpy=_incomplete(True), args="ax", kind="float", samples=_PAIRS, tensors=BOTH, refuse=("igammac_cpu", "bui"),
           grad={"x": lambda m, g, a, x: -_density(m, g, a, x)})

@@ -25,6 +25,7 @@ def _same_dtype(dtypes, numbers):
 pointwise("heaviside", lambda m, x, values: m.where(x == 0, values, m.where(x > 0, 1, 0)), tensors=("input", "values"), check=_same_dtype,
           samples=[S(EDGES, T(1, grad=False)), S(INTEGERS, T(4, dtype="int64", low=-9, high=9))])
 pointwise("nextafter", wgsl="special_nextafter(a, b)", numpy="nextafter", args="ab", kind="float", tensors=BOTH, refuse=("nextafter_cpu", "bui"),
+          grad={"a": lambda m, g, a, b: m.where(a == b, 0.0, g), "b": lambda m, g: g * 0.0},
           samples=[S(T(3, 4, grad=False), T(4, grad=False)), S(EDGES, T(1, values=(1.5,), grad=False))])
 pointwise("ldexp", lambda m, a, b: a * m.exp2(b), kind="float", tensors=BOTH,
           grad={"a": lambda m, g, b: g * m.exp2(b), "b": lambda m, g, y: g * y * math.log(2)},
@@ -54,6 +55,10 @@ pointwise("lcm", wgsl={"i32": "special_lcm(a, b)", "u32": "u32(special_lcm(i32(a
 def float_power(input, exponent, *, out=None):
     """input ** exponent in double precision (float32 on WebGPU, which has no other); either may be a number."""
     tensor = input if hasattr(input, "meta") else exponent
+    if not hasattr(tensor, "meta"):
+        raise TypeError(f"float_power() received an invalid combination of arguments - got ({type(input).__name__}, {type(exponent).__name__}), but "
+                        "expected one of:\n * (Tensor input, Tensor exponent, *, Tensor out = None)\n * (Number self, Tensor exponent, *, Tensor out = "
+                        "None)\n * (Tensor input, Number exponent, *, Tensor out = None)\n")
     wide = dtypes.float64 if tensor.meta.device.type == "cpu" else dtypes.float32
     if out is not None and out.meta.dtype is not wide:
         raise RuntimeError(f"the output given to float_power has dtype {out.meta.dtype.title} but the operation's result requires dtype {wide.title}")

@@ -65,7 +65,7 @@ pointwise("neg", lambda m, x: -x, check=_refuse_bool_negation, grad={"x": lambda
 pointwise("abs", wgsl="abs(x)", numpy="abs", refuse=("abs_cpu", "b"), grad={"x": lambda m, g, x: g * m.sign(x)}, samples=UNARY + [S(INTEGERS)])
 pointwise("sign", lambda m, x: m.where(m.isnan(x), x, m.where(x > 0, 1, m.where(x < 0, -1, 0))), grad={"x": lambda m, g: g * 0},
           samples=UNARY + [S(INTEGERS)])
-pointwise("square", lambda m, x: x * x, grad={"x": lambda m, g, x: g * (x + x)}, samples=UNARY + [S(INTEGERS)])
+pointwise("square", lambda m, x: x * x, grad={"x": lambda m, g, x: g * (x + x)}, to="")
 pointwise("add", lambda m, a, b: a + b, grad={"a": lambda m, g: g, "b": lambda m, g: g}, to="")
 pointwise("sub", lambda m, a, b: a - b, grad={"a": lambda m, g: g, "b": lambda m, g: -g}, to="", check=_refuse_bool_subtract)
 pointwise("mul", lambda m, a, b: a * b, grad={"a": lambda m, g, b: g * b, "b": lambda m, g, a: g * a},
@@ -106,9 +106,10 @@ pointwise("pow", wgsl={"f32": "power(a, b)", "i32": "power_int(a, b)", "u32": "u
                 "b": lambda m, g, a, b, y: g * m.where((a == 0) & (b >= 0), 0.0, y * m.log(a))})
 pointwise("atan2", tensors=BOTH, wgsl="arc_tangent2(a, b)", numpy="arctan2", args="ab", kind="float", samples=PAIRS,
           grad={"a": lambda m, g, a, b: g * b / (a * a + b * b), "b": lambda m, g, a, b: -g * a / (a * a + b * b)})
-pointwise("hypot", lambda m, a, b: m.sqrt(a * a + b * b), kind="float", tensors=BOTH, samples=PAIRS[:5],
+pointwise("hypot", lambda m, a, b: m.sqrt(a * a + b * b), kind="float", tensors=BOTH, samples=PAIRS[:5], refuse=("hypot_cpu", "bui"),
           grad={"a": lambda m, g, a, y: g * a / y, "b": lambda m, g, b, y: g * b / y})
-pointwise("lerp", lambda m, a, b, weight: a + weight * (b - a), refuse=("lerp_kernel_scalar", "bi"), samples=[S(T(3, 4), T(4), 0.25), S(T(3, 4), T(3, 4), T(3, 4))],
+pointwise("lerp", lambda m, a, b, weight: a + weight * (b - a), refuse=("lerp_kernel_scalar", "bui"),
+          samples=[S(T(3, 4), T(4), 0.25), S(T(3, 4), T(3, 4), T(3, 4))],
           grad={"a": lambda m, g, weight: g * (1.0 - weight), "b": lambda m, g, weight: g * weight, "weight": lambda m, g, a, b: g * (b - a)})
 pointwise("addcmul", lambda m, x, a, b, *, value=1.0: x + value * a * b, samples=[S(T(3, 4), T(4), T(3, 1), value=0.5)],
           grad={"x": lambda m, g: g, "a": lambda m, g, b, value: g * value * b, "b": lambda m, g, a, value: g * value * a})
@@ -122,7 +123,7 @@ for _name, _function, _numpy in (("floor", "floor", "floor"), ("ceil", "ceil", "
     pointwise(_name, wgsl={"f32": f"{_function}(x)", "i32": "x", "u32": "x"}, grad={"x": lambda m, g: g * 0}, samples=STEPS,
               to="" if _name[0] == "_" else "torch Tensor", refuse=(f"{_name.strip('_')}_vml_cpu", "b"),
               numpy=lambda np, x, _numpy=_numpy: getattr(np, _numpy)(x) if getattr(x, "dtype", np.dtype(float)).kind == "f" else x)
-pointwise("frac", lambda m, x: x - m.trunc(x), refuse=("frac_cpu", "bi"), grad={"x": lambda m, g: g}, samples=STEPS[:2])
+pointwise("frac", lambda m, x: x - m.trunc(x), refuse=("frac_cpu", "bui"), grad={"x": lambda m, g: g}, samples=STEPS[:2])
 
 # comparison: bool results, no gradient
 pointwise("eq", lambda m, a, b: a == b, kind="compare", tensors=FIRST, samples=EQUALS)
@@ -171,10 +172,12 @@ pointwise("bitwise_right_shift", wgsl={"i32": "(a >> select(u32(b), 31u, b < 0 |
 # selection
 pointwise("_where", lambda m, condition, a, b: m.where(condition, a, b), fixed={"condition": "bool"}, to="",
           grad={"a": lambda m, g, condition: m.where(condition, g, 0.0), "b": lambda m, g, condition: m.where(condition, 0.0, g)})
-pointwise("clamp_min", tensors=FIRST, wgsl={"f32": "max_nan(x, min)", "i32": "max(x, min)", "u32": "max(x, min)"}, numpy="maximum", args=("x", "min"),
+pointwise("clamp_min", tensors=FIRST, refuse=("clamp_min_scalar_cpu", "b"),
+          wgsl={"f32": "max_nan(x, min)", "i32": "max(x, min)", "u32": "max(x, min)"}, numpy="maximum", args=("x", "min"),
           grad={"x": lambda m, g, x, min: m.where(x >= min, g, 0.0), "min": lambda m, g, x, min: m.where(x < min, g, 0.0)},
           samples=[S(T(3, 4), 0.25), S(T(3, 4), T(4)), S(INTEGERS, -2)])
-pointwise("clamp_max", tensors=FIRST, wgsl={"f32": "min_nan(x, max)", "i32": "min(x, max)", "u32": "min(x, max)"}, numpy="minimum", args=("x", "max"),
+pointwise("clamp_max", tensors=FIRST, refuse=("clamp_max_scalar_cpu", "b"),
+          wgsl={"f32": "min_nan(x, max)", "i32": "min(x, max)", "u32": "min(x, max)"}, numpy="minimum", args=("x", "max"),
           grad={"x": lambda m, g, x, max: m.where(x <= max, g, 0.0), "max": lambda m, g, x, max: m.where(x > max, g, 0.0)},
           samples=[S(T(3, 4), 0.25), S(T(3, 4), T(4)), S(INTEGERS, -2)])
 pointwise("_clamp", lambda m, x, min, max: m.minimum(m.maximum(x, min), max), to="",
