@@ -1,9 +1,10 @@
-"""The reductions and transposed copies that hardware adapters get against the plain ones of software adapters: long rows, columns, strips and
-their edges."""
+"""The reductions, transposed copies and sums of depthwise convolutions that hardware adapters get against the plain ones of software adapters: long
+rows, columns, strips and their edges."""
 import sys
 
 import pyborch as torch
 import pyborch.devices
+from pyborch.nn import functional as F
 
 torch.set_default_device("webgpu")
 backend = pyborch.devices.backend()
@@ -12,6 +13,9 @@ INPUTS = [torch.randn(shape) for shape in ((3, 5000), (200, 40), (1000, 33), (13
 INPUTS += [torch.randn(96, 150).t(), torch.randn(40, 300, 2)[:, :, 0], torch.randint(-99, 99, (300, 64))]
 COPIED = [torch.randn(300, 250).t(), torch.randn(5, 130, 140).transpose(1, 2), torch.randn(130, 6, 120).permute(1, 2, 0), torch.randn(300, 400)[3:, 7:].t(),
           torch.randint(-99, 99, (33, 3000)).t(), torch.randn(2, 1, 200, 300).expand(2, 3, 200, 300)[:, 1].mT]
+DEPTHWISE = [(torch.randn(shape), torch.randn(weights), options) for shape, weights, options in (
+    ((2, 6, 20, 30), (12, 1, 3, 3), {"padding": 1}), ((3, 4, 33, 9), (4, 1, 2, 5), {"stride": (2, 1), "padding": (0, 2), "dilation": (2, 1)}),
+    ((5, 3, 64, 64), (3, 1, 3, 3), {"padding": 1}))]
 
 
 def results():
@@ -24,6 +28,10 @@ def results():
         for d in range(x.dim()):
             found += [*x.max(d), x.argmin(d)]
     found += [t.contiguous() for t in COPIED] + [torch.zeros(250, 320)[:, 10:310].copy_(COPIED[0])]
+    for x, w, options in DEPTHWISE:
+        w = w.detach().requires_grad_()
+        y = F.conv2d(x, w, groups=x.shape[1], **options)
+        found.append(torch.autograd.grad((y * y.detach()).sum(), w)[0] / 100)
     return [t.tolist() for t in (t.float().reshape(-1) for t in found)]
 
 

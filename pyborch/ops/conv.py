@@ -2,11 +2,16 @@
 CONVOLVE gives u's, TRANSPOSED x's and WEIGHTS w's, so that each one's gradients are the other two."""
 from __future__ import annotations
 
+from .. import dtypes, kernels
 from ..autograd import apply
 from . import pointwise_plan
 from .gemm import Product, Result, Side, plan_product, plan_products
 from .matmul import upcast
+from .reduce_plan import SUMS, plan_reduce
 from .registry import Op, S, T
+from .sort_plan import bound
+
+TAPS = 49            # of a depthwise convolution's weights that a thread sums at once
 
 # Sizes of an image are literals of the kernel (no loads in the inner loop), its place and the batch are parameters.
 
@@ -154,7 +159,25 @@ def plan_convolve(plan, x, w, result, *, stride, padding, dilation, groups, size
 
 def _weights_run(plan, u, x, y, **where):
     u, x = plan.contiguous(u), plan.contiguous(x)
-    into(plan, y, lambda result: _plan_weights(plan, u, x, result, **where))
+    _, channels, kh, kw = y.meta.shape
+    depthwise = channels == 1 and kh * kw <= TAPS and where["groups"] > 1 and not plan.device.software and x.meta.numel and y.meta.dtype.compute == "f32"
+    into(plan, y, lambda result: (_plan_depthwise if depthwise else _plan_weights)(plan, u, x, result, **where))
+
+
+def _plan_depthwise(plan, u, x, y, *, stride, padding, dilation, groups, size):
+    """Sums over places, so many workgroups for each channel that the device is busy."""
+    n, out, oh, ow = u.meta.shape
+    places, taps = n * oh * ow, size[0] * size[1]
+    parts = max(1, min(1024 // out, places // 4096))
+    part = -(-places // parts)
+    sums = y if parts == 1 else plan.temp((parts, *y.meta.shape), dtypes.float32)
+    consts = {"TAPS": taps, "KW": size[1], "DY": dilation[0], "DX": dilation[1], "SY": stride[0], "SX": stride[1], "PY": padding[0], "PX": padding[1],
+              "H": x.meta.shape[2], "W": x.meta.shape[3], "OH": oh, "OW": ow, "SHARED": out // groups}
+    text = bound(("u", u), ("x", x), ("y", sums), written=1)
+    words = [out, parts, places, part, u.meta.offset, x.meta.offset, sums.meta.offset]
+    plan.dispatch(kernels.from_file("depthwise_weights", consts, {"T": sums.meta.dtype.wgsl}, text), [u, x, sums], words, out * parts)
+    if parts > 1:
+        plan_reduce(plan, [sums], [y], (0,), SUMS["f32"])
 
 
 def _plan_weights(plan, u, x, y, *, stride, padding, dilation, groups, size):
