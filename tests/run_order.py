@@ -4,6 +4,7 @@ import sys
 import pyborch as torch
 import pyborch.devices
 
+torch.set_default_device("cpu")      # also beside a hardware adapter
 torch.manual_seed(0)
 failures, count = [], 0
 
@@ -59,6 +60,10 @@ def gradient(function, x):
 
 
 backend = pyborch.devices.backend("webgpu")
+torch.set_default_device(None)
+torch.zeros(1)
+assert pyborch.devices.backend("webgpu") is backend   # choosing a default device starts no second one
+torch.set_default_device("cpu")
 software = backend.software
 for backend.software in (True, False):
     torch.autograd.forget_plans()

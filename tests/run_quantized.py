@@ -8,6 +8,7 @@ from pyborch.ao import quantization
 from pyborch.nn import functional as F
 from pyborch.ops import blocks
 
+torch.set_default_device("cpu")      # also beside a hardware adapter
 torch.manual_seed(3)
 problems, count = [], 0
 LAYERS = [(nn.Conv2d(3, 5, 3, padding=1), (2, 3, 7, 8)), (nn.Conv2d(8, 6, (3, 2), stride=2, padding=(2, 1), dilation=2), (2, 8, 9, 9)),

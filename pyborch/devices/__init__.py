@@ -167,7 +167,7 @@ def _choose() -> Backend:
         return backend("cpu")
     from . import webgpu
     try:
-        gpu = webgpu.start()
+        gpu = _backends.get("webgpu") or webgpu.start()
     except RuntimeError as error:
         if isinstance(error, webgpu.SyncReadError):
             raise

@@ -22,11 +22,11 @@ var<workgroup> from_index: array<u32, SIZE>;
         let later = keys[i] > keys[j] || (keys[i] == keys[j] && from_index[i] > from_index[j]);
         if (later == ((i & width) == 0u)) {
           let key = keys[i];
-          let from = from_index[i];
+          let came_from = from_index[i];
           keys[i] = keys[j];
           from_index[i] = from_index[j];
           keys[j] = key;
-          from_index[j] = from;
+          from_index[j] = came_from;
         }
       }
       workgroupBarrier();
