@@ -1,4 +1,4 @@
-"""default_collate: a list of samples becomes one batch of the same structure."""
+"""default_collate: a list of samples becomes one batch of the same structure; default_convert: numpy arrays become tensors."""
 from __future__ import annotations
 
 from .. import devices
@@ -50,3 +50,15 @@ def _numpy(batch, first):
     if stacked.dtype == numpy.float64 and devices.backend().type != "cpu":
         stacked = stacked.astype(numpy.float32)
     return torch["tensor"](stacked)
+
+
+def default_convert(data):
+    """``data`` with numpy arrays and numbers as tensors, inside tuples, lists and dicts too; all else stays as it is."""
+    if type(data).__module__ == "numpy" and data.dtype.kind in "fiub":
+        return torch["tensor"](data)
+    if isinstance(data, dict):
+        return {k: default_convert(v) for k, v in data.items()}
+    if isinstance(data, (tuple, list)):
+        parts = [default_convert(v) for v in data]
+        return type(data)(*parts) if hasattr(data, "_fields") else parts
+    return data

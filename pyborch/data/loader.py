@@ -5,7 +5,7 @@ import warnings
 
 from .. import dtypes
 from ..ops import registry
-from .collate import default_collate
+from .collate import default_collate, default_convert
 from .dataset import IterableDataset, Subset, TensorDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
@@ -60,7 +60,7 @@ class DataLoader:
         self.batch_sampler = batch_sampler
         self.generator = generator
         self.persistent_workers = persistent_workers
-        self.collate_fn = collate_fn or (default_collate if batch_sampler is not None else _as_tensors)
+        self.collate_fn = collate_fn or (default_collate if batch_sampler is not None else default_convert)
         self._made = True
 
     def __setattr__(self, name, value):
@@ -116,6 +116,11 @@ class DataLoader:
             yield self.collate_fn(batch)
 
 
+def get_worker_info():
+    """None: data is loaded in the page, never in a worker process."""
+    return None
+
+
 class _Endless:
     """The sampler of a stream: as many indices as anyone asks for."""
 
@@ -132,18 +137,6 @@ def _tensor_rows(dataset):
         chosen = indices if chosen is None else [indices[i] for i in chosen]
         dataset = dataset.dataset
     return (dataset.tensors, chosen) if type(dataset) is TensorDataset else None
-
-
-def _as_tensors(sample):
-    """A single sample of a loader without batches: numpy arrays become tensors, the rest stays."""
-    if type(sample).__module__ == "numpy":
-        return registry.namespace("torch")["tensor"](sample)
-    if isinstance(sample, dict):
-        return {k: _as_tensors(v) for k, v in sample.items()}
-    if isinstance(sample, (tuple, list)):
-        parts = [_as_tensors(v) for v in sample]
-        return type(sample)(*parts) if hasattr(sample, "_fields") else parts
-    return sample
 
 
 def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers):

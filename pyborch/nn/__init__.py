@@ -24,7 +24,29 @@ from .pooling import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, A
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from .transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
 
-__all__ = sorted(name for name in globals() if not name.startswith("_") and name not in (
+__all__ = sorted(name for name in ["factory_kwargs", *globals()] if not name.startswith("_") and name not in (
     "annotations", "activation", "attention", "containers",
     "conv", "dropout", "embedding", "hooks", "kv_cache", "lazy", "linear", "losses", "module", "norm", "padding", "parameter", "pooling", "rnn",
     "transformer"))
+
+
+def factory_kwargs(kwargs):
+    """``device``, ``dtype`` and ``memory_format`` out of a layer's keyword arguments, also from ``factory_kwargs`` among them; TypeError for others."""
+    if kwargs is None:
+        return {}
+    names = {"device", "dtype", "memory_format"}
+    if unexpected := kwargs.keys() - names - {"factory_kwargs"}:
+        raise TypeError(f"unexpected kwargs {unexpected}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for name in sorted(names & kwargs.keys()):
+        if name in found:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        found[name] = kwargs[name]
+    return found
+
+
+def __getattr__(name):
+    if name == "modules":       # PyTorch's addresses: imported when first used
+        import importlib
+        return importlib.import_module(".modules", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

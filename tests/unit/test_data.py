@@ -2,7 +2,7 @@
 import pytest
 
 import pyborch as torch
-from pyborch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset, random_split
+from pyborch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset, default_convert, get_worker_info, random_split
 
 
 @pytest.fixture(autouse=True)
@@ -41,3 +41,10 @@ def test_parts_of_datasets():
     assert sorted(len(p) for p in random_split(data, [4, 2])) == [2, 4]
     with pytest.raises(ValueError, match="Sum of input lengths"):
         random_split(data, [4, 3])
+
+
+def test_convert_makes_tensors_of_arrays_only():
+    import numpy
+    found = default_convert([1, "a", numpy.ones(2), {"x": numpy.float32(3)}, numpy.array(["b"])])
+    assert found[:2] == [1, "a"] and found[2].tolist() == [1, 1] and found[3]["x"].item() == 3 and found[4][0] == "b"
+    assert get_worker_info() is None

@@ -33,10 +33,9 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
             prefix, _, name = path.rpartition(".")
             owner = module.get_submodule(prefix)
             table = next((t for t in (owner._parameters, owner._buffers) if name in t), None)
-            if table is None:
-                raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-            swapped.append((table, name, table[name]))
-            table[name] = tensor
+            if table is not None:
+                swapped.append((table, name, table[name]))
+                table[name] = tensor
         return module(*args, **(kwargs or {}))
     finally:
         for table, name, tensor in reversed(swapped):
