@@ -131,10 +131,11 @@ def reason(error):
     return f"{type(error).__name__}: {str(error)[:140]}".replace("\n", " ")
 
 
-def samples_of(info, dtype, seed):
-    """The samples of an op, tensors that can have gradients marked so."""
+def samples_of(info, dtype, seed, tracked):
+    """The samples of an op; with ``tracked`` those of its gradient checks, tensors that can have gradients marked so."""
+    if tracked and not (info.supports_autograd and (dtype.is_floating_point or dtype.is_complex) and dtype in info.supported_backward_dtypes("cpu")):
+        return []
     torch.manual_seed(seed)
-    tracked = info.supports_autograd and (dtype.is_floating_point or dtype.is_complex) and dtype in info.supported_backward_dtypes("cpu")
     return list(info.sample_inputs("cpu", dtype, requires_grad=tracked))
 
 
@@ -142,37 +143,45 @@ def measured(info, dtype, seed, seconds=60):
     """The counts of one OpInfo; reasons is {why: samples lost}."""
     counts = {"samples": 0, "passed": 0, "gradient_samples": 0, "gradient_passed": 0}
     reasons = collections.Counter()
-    samples = samples_of(info, dtype, seed)
+    samples = [(sample, tracked) for tracked in (False, True) for sample in samples_of(info, dtype, seed, tracked)]
     signal.alarm(seconds)
     try:
-        for sample in samples:
-            counts["samples"] += 1
+        for k, (sample, tracked) in enumerate(samples):  # noqa: B007 used where time is up
             try:
                 forward, gradient = check(info, sample)
             except Exception as error:  # noqa: BLE001 PyTorch refuses its own sample
                 forward, gradient = "PyTorch raises " + reason(error), None
-            counts["passed"] += not forward
-            if gradient is not None:
-                counts["gradient_samples"] += 1
-                counts["gradient_passed"] += not gradient
-            if forward or gradient:
-                reasons[forward or gradient] += 1
+            if tracked and gradient is None:
+                continue
+            part, problem = ("gradient_", gradient) if tracked else ("", forward)
+            counts[part + "samples"] += 1
+            counts[part + "passed"] += not problem
+            if problem:
+                reasons[problem] += 1
     except Late:
-        counts["samples"] = len(samples)
-        reasons["too slow"] += len(samples) - sum(reasons.values()) - counts["passed"]
+        for _, tracked in samples[k:]:
+            counts["gradient_samples" if tracked else "samples"] += 1
+        reasons["too slow"] += len(samples) - k
     finally:
         signal.alarm(0)
     return {**counts, "reasons": dict(reasons.most_common(8))}
 
 
 def totals(table):
-    """Sums over all rows; an op is complete where every sample of all its variants passes, gradients too."""
-    sums = {k: sum(row[k] for row in table.values()) for k in ("samples", "passed", "gradient_samples", "gradient_passed")}
+    """Sums over all rows (of float32 where that is asked for); an op is complete where every sample of all its variants passes, gradients too."""
+    same = max({row["dtype"] for row in table.values()}, key=lambda d: (d == "float32", d), default="")
+    counted = [row for row in table.values() if same != "float32" or row["dtype"] == "float32"]
+    sums = {k: sum(row[k] for row in counted) for k in ("samples", "passed", "gradient_samples", "gradient_passed")}
     names = collections.defaultdict(lambda: True)
     for row in table.values():
         names[row["name"]] &= row["passed"] == row["samples"] and row["gradient_passed"] == row["gradient_samples"]
     return {"forward_samples": sums["samples"], "forward_passed": sums["passed"], "gradient_samples": sums["gradient_samples"],
             "gradient_passed": sums["gradient_passed"], "ops": len(names), "ops_complete": sum(names.values())}
+
+
+def instead(info):
+    """A dtype for an op that has no float32."""
+    return next((name for name in ("int64", "complex64") if getattr(torch, name) in info.supported_dtypes("cpu")), None)
 
 
 def shown(key, row):
@@ -199,10 +208,11 @@ def main():
         for info in bridge.op_db:
             if options.names and info.name not in options.names and info.full_name not in options.names:
                 continue
-            if getattr(torch, dtype) not in info.supported_dtypes("cpu"):
+            used = dtype if getattr(torch, dtype) in info.supported_dtypes("cpu") else instead(info) if options.dtypes == "float32" else None
+            if used is None:
                 continue
             key = info.full_name if "," not in options.dtypes else f"{info.full_name} {dtype}"
-            table[key] = {"name": info.name, **measured(info, getattr(torch, dtype), options.seed, options.timeout)}
+            table[key] = {"name": info.name, "dtype": used, **measured(info, getattr(torch, used), options.seed, options.timeout)}
             if not options.failures:
                 print(shown(key, table[key]), flush=True)
     if options.failures:

@@ -9,7 +9,7 @@ TESTS = ROOT / "tests"
 def run(script, *args, **options):
     """(exit status, what the script printed)."""
     lines = []
-    files = [*(TESTS / f"{name}.py" for name in ("samples", "curve", "reported", "drawn", "own_kernels")), TESTS / "golden"]
+    files = [*(TESTS / f"{name}.py" for name in ("samples", "curve", "reported", "drawn", "own_kernels", "frozen")), TESTS / "golden"]
     status = run_script(TESTS / script, args, files=files, on_log=lambda fd, text: lines.append(text), **options)
     return status, "".join(lines)
 
@@ -17,6 +17,11 @@ def run(script, *args, **options):
 @pytest.mark.parametrize("pyodide, args", [("314", []), ("0.27", ["first"])])
 def test_samples_agree_with_pytorch_in_chromium(pyodide, args):
     status, text = run("run_samples.py", *args, pyodide=pyodide)
+    assert status == 0, text
+
+
+def test_frozen_samples_of_pytorchs_operator_database_agree():
+    status, text = run("run_opdb.py", "0/2")
     assert status == 0, text
 
 
