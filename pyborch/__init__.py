@@ -11,7 +11,7 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set
 from .devices import device, get_default_device, init, set_default_device
 from .dtypes import (bool_, can_cast, dtype, float16, float32, float64, get_default_dtype, int8, int16, int32, int64, promote_types,
                     set_default_dtype, uint8, uint32)
-from .errors import CaptureError, DeviceError, DeviceLost, SyncReadError
+from .errors import CaptureError, DeviceError, DeviceLost, SyncReadError, absent
 from .ops import registry
 from .printing import set_printoptions
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
@@ -39,7 +39,7 @@ def __getattr__(name):
         found = getattr(importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
         globals()[name] = found
         return found
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    raise absent(__name__, name, __all__)
 
 
 def is_tensor(obj):
@@ -69,5 +69,5 @@ def result_type(tensor1, tensor2):
     return rules.result_type(*groups)
 
 
-_HIDDEN = {"annotations", "importlib", "install", "registry", "ops", "bool_", "errors", "formula"}
+_HIDDEN = {"annotations", "absent", "importlib", "install", "registry", "ops", "bool_", "errors", "formula"}
 __all__ = sorted({*[name for name in globals() if not name.startswith("_") and name not in _HIDDEN], *_LAZY, *_LAZY_NAMES})

@@ -6,6 +6,7 @@ from . import devices
 from . import dtypes
 from . import indexing, printing
 from .autograd import apply, state
+from .errors import UnsupportedError
 from .ops import registry
 from .ops.arithmetic import cast
 from .ops.fill import full_of
@@ -31,6 +32,11 @@ class Tensor:
 
     def __init__(self, storage, meta):
         self.storage, self.meta = storage, meta
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise UnsupportedError("torch.Tensor", name, dir(type(self)))
 
     # what it is
     @property

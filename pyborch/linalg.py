@@ -6,3 +6,8 @@ from .ops.registry import namespace
 
 globals().update(namespace("linalg"))
 __all__ = sorted(["LinAlgError", *namespace("linalg")])
+
+
+def __getattr__(name):
+    from .errors import absent
+    raise absent(__name__, name, __all__)

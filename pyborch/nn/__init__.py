@@ -49,4 +49,5 @@ def __getattr__(name):
     if name == "modules":       # PyTorch's addresses: imported when first used
         import importlib
         return importlib.import_module(".modules", __name__)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from ..errors import absent
+    raise absent(__name__, name, __all__)

@@ -6,3 +6,8 @@ from ..ops.registry import namespace
 globals().update(namespace("F"))
 globals().update({name: namespace("torch")[name] for name in ("tanh", "sigmoid") if name not in globals()})
 __all__ = sorted(namespace("F"))
+
+
+def __getattr__(name):
+    from ..errors import absent
+    raise absent(__name__, name, __all__)

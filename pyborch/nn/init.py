@@ -175,3 +175,8 @@ def _deprecated(name):
 
 for _name in ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse"):
     globals()[_name] = _deprecated(_name)
+
+
+def __getattr__(name):
+    from ..errors import absent
+    raise absent(__name__, name, globals())

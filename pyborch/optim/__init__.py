@@ -16,4 +16,5 @@ def __getattr__(name):
     if name == "swa_utils":       # needs pyborch.nn: imported when first used
         import importlib
         return importlib.import_module(".swa_utils", __name__)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from ..errors import absent
+    raise absent(__name__, name, __all__)

@@ -8,7 +8,7 @@ import pyborch
 
 ROOT = pathlib.Path(pyborch.__file__).resolve().parent
 # Lower rooms first; a module may import its own room and those before it.
-ROOMS = ["errors",
+ROOMS = ["errors", "unsupported",
          "dtypes", "shape", "devices", "kernels", "autograd", "random", "ops", "printing",
          "indexing", "_tensor", "tuner", "compiler", "nn", "optim", "amp", "ao", "data", "io", "export", "linalg", "special", "utils", "profiler"]
 

@@ -22,4 +22,5 @@ def __getattr__(name):
     if name in _NAMES:
         found = globals()[name] = getattr(importlib.import_module("." + _NAMES[name], __name__), name)
         return found
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from ...errors import absent
+    raise absent(__name__, name, __all__)
