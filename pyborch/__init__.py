@@ -29,7 +29,8 @@ globals().update({name: function for name, function in registry.namespace("torch
 
 _LAZY = {"nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special",
          "compiler": ".compiler", "amp": ".amp", "ao": ".ao", "tuner": ".tuner", "export": ".export"}
-_LAZY_NAMES = {"compile": "compiler", "profile": "profiler", "save": "io", "load": "io", "autocast": "amp"}
+_LAZY_NAMES = {"compile": "compiler", "profile": "profiler", "save": "io", "load": "io", "autocast": "amp",
+               "install_as_torch": "as_torch"}
 
 
 def __getattr__(name):
