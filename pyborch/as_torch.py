@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-_PLACES = {"nn.modules": "nn", "utils.data.dataloader": "data.loader", "utils.data.": "data."}
+_PLACES = {"utils.data.dataloader": "data.loader", "utils.data": "data"}
 
 
 class _Aliases:

@@ -10,9 +10,9 @@ import pyborch.devices
 
 warnings.simplefilter("error")
 pyborch.set_default_device(sys.argv[1] if len(sys.argv) > 1 else "webgpu")
-backend = pyborch.devices.get_default_device()
+backend = pyborch.devices.backend()
 wrong = 0
-for name in sys.argv[2:] or portable_scripts.WANTED:
+for name in sys.argv[2:] or list(portable_scripts.WANTED):
     started = time.perf_counter()
     main = portable_scripts.script(name).main
     eager = main()

@@ -1,4 +1,5 @@
 """Every op's samples and the loss curve of a network on WebGPU in real browsers, against values frozen from PyTorch."""
+import portable_scripts
 import pytest
 
 from tools.browser import ROOT, run_script
@@ -6,10 +7,10 @@ from tools.browser import ROOT, run_script
 TESTS = ROOT / "tests"
 
 
-def run(script, *args, **options):
+def run(script, *args, more=(), **options):
     """(exit status, what the script printed)."""
     lines = []
-    files = [*(TESTS / f"{name}.py" for name in ("samples", "curve", "reported", "drawn", "own_kernels", "frozen")), TESTS / "golden"]
+    files = [*(TESTS / f"{name}.py" for name in ("samples", "curve", "reported", "drawn", "own_kernels", "frozen")), TESTS / "golden", *more]
     status = run_script(TESTS / script, args, files=files, on_log=lambda fd, text: lines.append(text), **options)
     return status, "".join(lines)
 
@@ -114,4 +115,11 @@ def test_nothing_is_written_behind_a_result_and_nothing_left_out(name, args):
 
 def test_results_are_as_near_to_f64_as_stated():
     status, text = run("run_bounds.py", pyodide="0.27")
+    assert status == 0, text
+
+
+@pytest.mark.parametrize("name", ["chromium", "firefox"])
+def test_scripts_written_for_pytorch_end_with_its_losses(name):
+    names = [*portable_scripts.WANTED] if name == "chromium" else ["transformer", "vit", "gan"]
+    status, text = run("run_portable.py", "webgpu", *names, name=name, more=[TESTS / "portable_scripts.py", TESTS / "portable"])
     assert status == 0, text

@@ -15,10 +15,6 @@ def walk(place, action):
     return place, float(place == PLACES - 1), place == PLACES - 1
 
 
-def one_hot(places):
-    return F.one_hot(places, PLACES).float()
-
-
 def memory(count):
     """What a random walker has seen: places, actions, next places, rewards, ends."""
     seen, place = [], 0
@@ -27,7 +23,8 @@ def memory(count):
         following, reward, end = walk(place, action)
         seen.append((place, action, following, reward, float(end)))
         place = 0 if end else following
-    return [torch.tensor(column) for column in zip(*seen)]
+    places, actions, following, rewards, ends = (torch.tensor(column) for column in zip(*seen))
+    return F.one_hot(places, PLACES).float(), actions, F.one_hot(following, PLACES).float(), rewards, ends
 
 
 def main(wrap=lambda step: step):
@@ -39,9 +36,9 @@ def main(wrap=lambda step: step):
     @wrap
     def step(s, a, s2, r, end):
         with torch.no_grad():
-            best = target(one_hot(s2)).max(1).values
+            best = target(s2).max(1).values
             wanted = r + GAMMA * best * (1 - end)
-        value = q(one_hot(s)).gather(1, a.unsqueeze(1)).squeeze(1)
+        value = q(s).gather(1, a.unsqueeze(1)).squeeze(1)
         loss = F.smooth_l1_loss(value, wanted)
         optimizer.zero_grad()
         loss.backward()
@@ -54,7 +51,7 @@ def main(wrap=lambda step: step):
         if i % 5 == 4:
             target.load_state_dict(q.state_dict())
     with torch.no_grad():
-        return q(one_hot(torch.arange(PLACES - 1))).max(1).values.sum().item()
+        return q(torch.eye(PLACES)[:-1]).max(1).values.sum().item()
 
 
 if __name__ == "__main__":

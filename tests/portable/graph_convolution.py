@@ -34,7 +34,7 @@ def graph():
             if next(v) < (0.4 if (i < NODES // 2) == (j < NODES // 2) else 0.04):
                 pairs += [(i, j), (j, i)]
     source, target = torch.tensor(pairs).t()
-    degree = torch.bincount(target, minlength=NODES).float()
+    degree = torch.zeros(NODES).index_add(0, target, torch.ones(len(target)))
     return source, target, (degree[source] * degree[target]).rsqrt()
 
 
