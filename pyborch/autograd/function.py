@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from .modes import no_grad, state
-from .tape import Link, _dropped, edge_of
+from .tape import FREED, Link, _dropped, edge_of
 
 
 class FunctionNode(Link):
@@ -20,6 +20,10 @@ class FunctionNode(Link):
         _dropped.append(self.context)
         self.context = None
         super().__del__()
+
+    def release(self):
+        if self.context._saved:
+            self.context._saved = None
 
     def compute(self, gs):
         gs = [state.tensor._zeros_like_meta(m) if g is None and self.context.materialize else g for g, m in zip(gs, self.plan_outputs)]
@@ -42,6 +46,8 @@ class Context:
 
     @property
     def saved_tensors(self):
+        if self._saved is None:
+            raise RuntimeError(FREED)
         for t, version in self._saved:
             if t is not None and t.storage.version != version:
                 raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation")

@@ -11,6 +11,11 @@ _dropping = False
 _BACKWARD_NAMES = {"matmul": "MmBackward0", "true_divide": "DivBackward0", "_where": "WhereBackward0", "_clamp": "ClampBackward1",
                    "clamp_min": "ClampMinBackward0", "clamp_max": "ClampMaxBackward0", "_to": "ToCopyBackward0", "_copy": "CopyBackwards"}
 
+FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+         "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+         "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+         "saved tensors after calling backward.")
+
 
 def drop() -> None:
     """Let go of what a node held, link after link: nested deallocations of a long history overflow the stack of Python 3.14 in WebAssembly."""
@@ -147,10 +152,7 @@ class OpNode(Node):
 
     def compute(self, gs):
         if self.saved is None:
-            raise RuntimeError("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-                               "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-                               "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-                               "saved tensors after calling backward.")
+            raise RuntimeError(FREED)
         for x, version in zip(self.saved, self.versions):
             if version is not None and x.storage.version != version:
                 self._check(x.storage, x.meta, version, x.node)

@@ -70,3 +70,14 @@ class MultiheadAttention(Module):
         check(query, key, value, key_padding_mask, attn_mask, self.num_heads, self.embed_dim, bool(separate))
         return attend(query, key, value, self.num_heads, *weights, self.dropout if self.training else 0.0, self.out_proj.weight, self.out_proj.bias,
                       key_padding_mask, need_weights, attn_mask, separate, average_attn_weights=average_attn_weights, is_causal=is_causal, batch_dim=0)
+
+    def merge_masks(self, attn_mask, key_padding_mask, query):
+        """(one mask or None, its kind: 1 of padding, 2 of (N, heads, L, L), or None) out of both."""
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        batch, length = query.shape[:2]
+        merged = attn_mask.reshape(batch, -1, length, length) if attn_mask.dim() == 3 else attn_mask.expand(batch, self.num_heads, length, length)
+        if key_padding_mask is not None:
+            padding = key_padding_mask.reshape(batch, 1, 1, length)
+            merged = merged | padding if merged.dtype.name == padding.dtype.name == "bool" else merged + padding
+        return merged, 2

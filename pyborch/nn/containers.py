@@ -340,6 +340,21 @@ class ParameterDict(_Parameters):
         del self[key]
         return value
 
+    def popitem(self):
+        """Remove the last key and return (key, value)."""
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def setdefault(self, key, default=None):
+        """The value of ``key``, which becomes ``default`` where there is none."""
+        if key not in self._keys:
+            self[key] = default
+        return self[key]
+
+    def fromkeys(self, keys, default=None):
+        """A new ParameterDict with ``default`` under each key."""
+        return type(self)({key: default for key in keys})
+
     def clear(self) -> None:
         """Remove all."""
         for key in list(self._keys):
@@ -354,8 +369,18 @@ class ParameterDict(_Parameters):
         """A new ParameterDict of the same values."""
         return type(self)(dict(self.items()))
 
+    def __reversed__(self):
+        return reversed(self._keys)
+
     def __or__(self, other):
         return type(self)({**dict(self.items()), **dict(other.items())})
+
+    def __ror__(self, other):
+        return type(self)({**dict(other.items()), **dict(self.items())})
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
 
     def extra_repr(self):
         return self._describe(self.items(), lambda value: typename(value.detach()))

@@ -60,7 +60,7 @@ class _StatNorm(Module):
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
         key = prefix + "num_batches_tracked"
-        if local_metadata.get("version", self._version) < 2 and self.track_running_stats and key not in state_dict:
+        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats and key not in state_dict:
             state_dict[key] = self.num_batches_tracked.detach().clone()     # files older than the buffer
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 

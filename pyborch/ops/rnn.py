@@ -116,23 +116,27 @@ class _Layer(Function):
     @staticmethod
     def forward(ctx, kind, sizes, reverse, x, weight, bias, *start):
         ctx.kind, ctx.walk, ctx.has_bias = KINDS[kind], _Walk(sizes, reverse), bias is not None
-        outputs, last, ctx.trace = ctx.walk.run(ctx.kind.step, x, start, lambda h: F["linear"](h, weight, bias))
-        ctx.save_for_backward(x, weight, bias, *start)
-        return (_joined(outputs), *last)
+        outputs, last, trace = ctx.walk.run(ctx.kind.step, x, start, lambda h: F["linear"](h, weight, bias))
+        ctx.save_for_backward(x, weight, bias, *start, *[t for row, h, before, after in trace for t in (row, h, *before, *after)])
+        # results are other objects than what the history keeps: no cycle
+        return (_joined(outputs).detach(), *[s.detach() for s in last])
 
     @staticmethod
     def backward(ctx, *gs):
         if is_grad_enabled():
             return (None, None, None, *_differentiable(ctx, gs))
-        x, weight, bias, *start = ctx.saved_tensors
+        count = ctx.kind.states
+        x, weight, bias, *saved = ctx.saved_tensors
+        each = iter(saved[count:])
+        trace = [(next(each), next(each), [next(each) for _ in range(count)], [next(each) for _ in range(count)]) for _ in ctx.walk.order]
         g_last = list(gs[1:])
-        order, count = ctx.walk.order, len(g_last)
+        order = ctx.walk.order
         g_x, g_h, began = [None] * len(order), [None] * len(order), []
         flowing = [g[:order[-1][2]] for g in g_last]
         for i in range(len(order) - 1, -1, -1):
             t, begin, n = order[i]
             flowing[0] = flowing[0] + gs[0][begin:begin + n]
-            g_x[t], g_h[i], parts = ctx.kind.back(*ctx.trace[i], flowing)
+            g_x[t], g_h[i], parts = ctx.kind.back(*trace[i], flowing)
             through = g_h[i] @ weight
             flowing = [through if parts[0] is None else through + parts[0], *parts[1:]]
             rows = order[i - 1][2] if i else n
@@ -143,14 +147,14 @@ class _Layer(Function):
                 flowing = [f[:rows] for f in flowing]
         began.append(flowing)
         g_start = [_joined(list(reversed([parts[k] for parts in began]))) for k in range(count)]
-        g_rows, before = _joined(g_h), _joined([states[0] for _, _, states, _ in ctx.trace])
+        g_rows, before = _joined(g_h), _joined([states[0] for _, _, states, _ in trace])
         return (None, None, None, _joined(g_x), g_rows.t() @ before, g_rows.sum(0) if ctx.has_bias else None, *g_start)
 
 
 def _differentiable(ctx, gs):
     """The gradients with a history of their own: those of the same walk in tensor operations."""
     from ..autograd.backward import grad
-    tensors = ctx.saved_tensors
+    tensors = ctx.saved_tensors[:3 + ctx.kind.states]
     x, weight, bias, *start = tensors
     outputs, last, _ = ctx.walk.run(ctx.kind.of_tensors, x, start, lambda h: F["linear"](h, weight, bias))
     wanted = [t for t in tensors if t is not None and t.requires_grad]

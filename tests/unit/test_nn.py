@@ -98,3 +98,59 @@ def test_hooks_of_every_module_and_changes_of_a_tree():
         assert model(torch.ones(1, 2)).tolist() == first
     with pytest.raises(AttributeError, match="Sequential has no attribute `7`"):
         model.set_submodule("7", nn.ReLU(), strict=True)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_compiled_step_of_a_recurrent_net_is_the_eager_one(kind):
+    x = torch.randn(3, 5, 4)
+    losses = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = getattr(nn, kind)(4, 6, 2, batch_first=True, bidirectional=True)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+
+        def step(x, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (model(x)[0] - 0.5).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+        run = torch.compile(step, fullgraph=True) if compiled else step
+        losses.append([run(x).item() for _ in range(6)])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5) and losses[0][-1] < losses[0][0]
+
+
+def test_gradients_of_gradients_of_recurrent_layers():
+    model = nn.GRU(2, 3).double()
+    x = torch.randn(4, 2, 2, dtype=torch.float64, requires_grad=True)
+
+    def penalty(x):
+        return torch.autograd.grad(model(x)[0].square().sum(), x, create_graph=True)[0].square().sum()
+    found, = torch.autograd.grad(penalty(x), x)
+    for place in ((0, 0, 0), (3, 1, 1)):
+        ends = []
+        for h in (1e-5, -1e-5):
+            moved = x.detach().clone()
+            moved[place] += h
+            ends.append(penalty(moved.requires_grad_()).item())
+        assert found[place].item() == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5)
+
+
+def test_what_a_function_saved_goes_after_backward():
+    x = torch.randn(4, 2, 2)
+    model = nn.GRU(2, 3)
+    loss = model(x)[0].sum()
+    loss.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        loss.backward()
+
+
+def test_old_files_lack_counts_of_batches_and_dictionaries_of_parameters_are_dictionaries():
+    state = nn.BatchNorm1d(2).state_dict()
+    old = {k: v for k, v in state.items() if k != "num_batches_tracked"}
+    assert not nn.BatchNorm1d(2).load_state_dict(old).missing_keys
+    table = nn.ParameterDict({"a": torch.ones(2)})
+    assert table.setdefault("b", torch.zeros(1)).shape == (1,) and list(reversed(table)) == ["b", "a"]
+    table |= {"c": torch.ones(3)}
+    assert table.popitem()[0] == "c" and list(({"z": torch.ones(1)} | table).keys()) == ["z", "a", "b"]
+    assert [name for name, _ in table.named_parameters()] == ["a", "b"]
