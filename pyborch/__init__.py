@@ -27,7 +27,7 @@ inf, nan, pi, e = 1e999, 1e999 - 1e999, 3.141592653589793, 2.718281828459045
 newaxis = None
 globals().update({name: function for name, function in registry.namespace("torch").items() if name not in globals()})
 
-_LAZY = {"nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special",
+_LAZY = {"nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special", "masked": ".masked",
          "compiler": ".compiler", "amp": ".amp", "ao": ".ao", "tuner": ".tuner", "export": ".export"}
 _LAZY_NAMES = {"compile": "compiler", "profile": "profiler", "save": "io", "load": "io", "autocast": "amp",
                "install_as_torch": "as_torch"}

@@ -14,7 +14,7 @@ from . import norm
 from . import paged, parts, pointwise, polynomials, pool, pooling, pooling_volumes
 from . import quantized
 from . import random, reduce, rnn
-from . import shuffle, softmax, sort, special, statistics
+from . import searching, shuffle, softmax, sort, special, statistics
 from . import unfold, unpooling
 from . import vector_norm, views
 from . import linalg  # after the others: its functions share names with theirs, and a record is named by who came first

@@ -332,16 +332,21 @@ FUNCTIONS["Tensor"]["masked_fill_"] = _written(masked_fill)
 @function(to="torch Tensor", samples=[S(T(2, 3, values=(0.0, 1.0, 0.0, 2.0, 0.0, 3.0), grad=False)), S(T(4, dtype="bool", values=(True, False, True, True)))])
 def nonzero(input, *, as_tuple=False):
     """Indices of elements that are not zero, (count, dims) int64; reads the values. ``as_tuple`` gives one vector per dim."""
+    if as_tuple and not input.shape:
+        input = input.reshape(1)
+    if not input.numel():
+        empty = tensor([], dtype=dtypes.int64, device=input.meta.device)
+        return (empty,) * len(input.shape) if as_tuple else empty.reshape(0, len(input.shape))
     flat = (input.detach() != 0).tobytes()
     places = tensor([i for i, v in enumerate(flat) if v], dtype=dtypes.int64, device=input.meta.device)
     columns, step = [], 1
     for n in reversed(input.shape):
-        columns.insert(0, apply_floor(places, step) % n if n else places)
+        columns.insert(0, apply_floor(places, step) % n)
         step *= n
     if as_tuple:
         return tuple(columns)
     if not columns:
-        return places.reshape(places.numel(), 0)
+        return places.new_zeros((places.numel(), 0))
     return FUNCTIONS["torch"]["stack"](columns, 1)
 
 
