@@ -15,18 +15,20 @@ class _Aliases:
             return None
         from importlib.machinery import ModuleSpec
         module = _module(name[len("torch."):])
-        return None if module is None else ModuleSpec(name, _Loader(module), is_package=hasattr(module, "__path__"))
+        return None if module is None else ModuleSpec(name, _Loader(module))
 
 
 class _Loader:
+    """Puts a module that there is in the place of the one that is being imported."""
+
     def __init__(self, module):
-        self.module, self.spec = module, module.__spec__
+        self.module = module
 
     def create_module(self, spec):
-        return self.module
+        return None
 
     def exec_module(self, module):
-        module.__spec__ = self.spec  # importing under the other name has replaced it
+        sys.modules[module.__name__] = self.module
 
 
 def _module(path):
