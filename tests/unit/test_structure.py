@@ -10,7 +10,8 @@ ROOT = pathlib.Path(pyborch.__file__).resolve().parent
 # Lower rooms first; a module may import its own room and those before it.
 ROOMS = ["errors", "unsupported",
          "dtypes", "shape", "devices", "kernels", "autograd", "random", "ops", "printing",
-         "indexing", "_tensor", "tuner", "compiler", "nn", "optim", "amp", "ao", "data", "io", "export", "linalg", "special", "masked", "utils", "profiler", "as_torch"]
+         "indexing", "_tensor", "tuner", "compiler", "nn", "optim", "amp", "ao", "data", "io", "export", "linalg", "special", "masked", "utils", "profiler",
+         "func", "as_torch"]
 
 
 def modules():
