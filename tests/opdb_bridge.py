@@ -90,7 +90,9 @@ def ours(f):
         made = types.FunctionType(f.__code__, namespace(f.__module__), f.__name__, f.__defaults__, cells or None)
         made.__kwdefaults__ = f.__kwdefaults__
         return made
-    if type(f).__module__.startswith("torch._ops") or getattr(f, "__module__", "") and str(f.__module__).startswith("torch"):
+    if type(f).__module__.startswith("torch._ops"):
+        return at(pyborch, f"ops.{str(f)}")
+    if getattr(f, "__module__", "") and str(f.__module__).startswith("torch"):
         raise AttributeError(f"missing: {f}")
     return f
 

@@ -19,3 +19,10 @@ from . import unfold, unpooling
 from . import vector_norm, views
 from . import linalg  # after the others: its functions share names with theirs, and a record is named by who came first
 from . import names  # other names of what the others registered
+
+
+def __getattr__(name):
+    if name == "aten":      # PyTorch's inner names: imported when first used
+        from importlib import import_module
+        return import_module(".aten", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -257,7 +257,11 @@ def linspace(start, end, steps, *, out=None, dtype=None, device=None, requires_g
 @function(to="torch", samples=[S(0.0, 2.0, 5), S(-1, 1, 3, 2.0)])
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, device=None, requires_grad=False):
     """``base`` raised to linspace(start, end, steps)."""
-    return _made(FUNCTIONS["torch"]["pow"](base, linspace(start, end, steps, dtype=dtype, device=device)), requires_grad)
+    whole = dtype is not None and dtype.kind not in "fc"
+    powers = linspace(start, end, steps, dtype=None if whole else dtype, device=device)
+    powers = powers.double() if whole and powers.device.type == "cpu" else powers
+    found = FUNCTIONS["torch"]["pow"](base, powers)
+    return _made(found.to(dtype) if whole else found, requires_grad)
 
 
 @function(to="torch", samples=[S(3), S(2, 4)])
