@@ -1,4 +1,4 @@
-"""Convolutions: Conv1d, Conv2d and their transposes (torch.nn.Conv2d)."""
+"""Convolutions: Conv1d, Conv2d, Conv3d and their transposes (torch.nn.Conv2d)."""
 from __future__ import annotations
 
 import math
@@ -118,6 +118,16 @@ class Conv2d(_ForwardConv):
         return F.conv2d(self._padded(input), self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
 
 
+class Conv3d(_ForwardConv):
+    """Convolution over (N, C, D, H, W) or (C, D, H, W); weight (out_channels, in_channels / groups, kernel depth, height, width)."""
+    rank = 3
+
+    def forward(self, input):
+        if self.padding_mode == "zeros":
+            return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        return F.conv3d(self._padded(input), self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
+
+
 class _TransposedConv(_Conv):
     transposed = True
 
@@ -161,4 +171,13 @@ class ConvTranspose2d(_TransposedConv):
 
     def forward(self, input, output_size=None):
         return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, self._output_padding(input, output_size),
+                                  self.groups, self.dilation)
+
+
+class ConvTranspose3d(_TransposedConv):
+    """The gradient of Conv3d as a layer: upsamples (N, C, D, H, W); weight (in_channels, out_channels / groups, depth, height, width)."""
+    rank = 3
+
+    def forward(self, input, output_size=None):
+        return F.conv_transpose3d(input, self.weight, self.bias, self.stride, self.padding, self._output_padding(input, output_size),
                                   self.groups, self.dilation)

@@ -6,10 +6,10 @@ import warnings
 from .. import dtypes
 from ..autograd import no_grad
 from ..ops import registry
-from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
+from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .linear import Linear
 from .module import Module
-from .norm import BatchNorm1d, BatchNorm2d, InstanceNorm1d, InstanceNorm2d
+from .norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, _InstanceNorm
 from .parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 
@@ -134,6 +134,11 @@ class LazyConv2d(_LazyForwardConv, Conv2d):
     cls_to_become = Conv2d
 
 
+class LazyConv3d(_LazyForwardConv, Conv3d):
+    """A Conv3d whose ``in_channels`` come from its first input."""
+    cls_to_become = Conv3d
+
+
 class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
     """A ConvTranspose1d whose ``in_channels`` come from its first input."""
     cls_to_become = ConvTranspose1d
@@ -142,6 +147,11 @@ class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
     """A ConvTranspose2d whose ``in_channels`` come from its first input."""
     cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyTransposedConv, ConvTranspose3d):
+    """A ConvTranspose3d whose ``in_channels`` come from its first input."""
+    cls_to_become = ConvTranspose3d
 
 
 class _LazyNorm(_Lazy):
@@ -158,7 +168,7 @@ class _LazyNorm(_Lazy):
 
     def _features(self, input):
         self._check_input_dim(input)
-        return input.shape[-self.dims[0]] if isinstance(self, (InstanceNorm1d, InstanceNorm2d)) else input.shape[1]
+        return input.shape[-self.dims[0]] if isinstance(self, _InstanceNorm) else input.shape[1]
 
     def _shape_of(self, name):
         return (self.num_features,)
@@ -174,6 +184,11 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     cls_to_become = BatchNorm2d
 
 
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+    """A BatchNorm3d whose ``num_features`` come from its first input."""
+    cls_to_become = BatchNorm3d
+
+
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """An InstanceNorm1d whose ``num_features`` come from its first input."""
     cls_to_become = InstanceNorm1d
@@ -182,3 +197,8 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """An InstanceNorm2d whose ``num_features`` come from its first input."""
     cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+    """An InstanceNorm3d whose ``num_features`` come from its first input."""
+    cls_to_become = InstanceNorm3d

@@ -103,6 +103,11 @@ class BatchNorm2d(_BatchNorm):
     dims = (4,)
 
 
+class BatchNorm3d(_BatchNorm):
+    """Batch norm over (N, C, D, H, W)."""
+    dims = (5,)
+
+
 class _InstanceNorm(_StatNorm):
     _version = 2
 
@@ -132,6 +137,11 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Normalises every channel of every sample of (N, C, H, W) by itself."""
     dims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalises every channel of every sample of (N, C, D, H, W) by itself."""
+    dims = (4, 5)
 
 
 def _shape(normalized_shape):

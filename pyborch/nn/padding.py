@@ -1,4 +1,4 @@
-"""Layers that move or repeat elements: padding, pixel shuffle, upsampling."""
+"""Layers that move or repeat elements: padding, pixel shuffle, upsampling, windows as columns."""
 from __future__ import annotations
 
 from . import functional as F
@@ -34,6 +34,11 @@ class ZeroPad2d(_Pad):
     rank = 2
 
 
+class ZeroPad3d(_Pad):
+    """Zeros around (N, C, D, H, W)."""
+    rank = 3
+
+
 class _ConstantPad(_Pad):
     def __init__(self, padding, value: float):
         super().__init__(padding)
@@ -53,6 +58,11 @@ class ConstantPad2d(_ConstantPad):
     rank = 2
 
 
+class ConstantPad3d(_ConstantPad):
+    """``value`` around (N, C, D, H, W)."""
+    rank = 3
+
+
 class ReflectionPad1d(_Pad):
     """The tensor mirrored at its edges, edge not repeated; (N, C, L)."""
     rank, mode = 1, "reflect"
@@ -61,6 +71,11 @@ class ReflectionPad1d(_Pad):
 class ReflectionPad2d(_Pad):
     """The tensor mirrored at its edges, edge not repeated; (N, C, H, W)."""
     rank, mode = 2, "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """The tensor mirrored at its edges, edge not repeated; (N, C, D, H, W)."""
+    rank, mode = 3, "reflect"
 
 
 class ReplicationPad1d(_Pad):
@@ -73,6 +88,11 @@ class ReplicationPad2d(_Pad):
     rank, mode = 2, "replicate"
 
 
+class ReplicationPad3d(_Pad):
+    """The edge repeated; (N, C, D, H, W)."""
+    rank, mode = 3, "replicate"
+
+
 class CircularPad1d(_Pad):
     """The tensor continued from its other side; (N, C, L)."""
     rank, mode = 1, "circular"
@@ -81,6 +101,11 @@ class CircularPad1d(_Pad):
 class CircularPad2d(_Pad):
     """The tensor continued from its other side; (N, C, H, W)."""
     rank, mode = 2, "circular"
+
+
+class CircularPad3d(_Pad):
+    """The tensor continued from its other side; (N, C, D, H, W)."""
+    rank, mode = 3, "circular"
 
 
 class PixelShuffle(Module):
@@ -158,3 +183,31 @@ class UpsamplingBilinear2d(Upsample):
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, "bilinear", True)
+
+
+class Unfold(Module):
+    """Sliding blocks of (N, C, H, W) as columns (N, C * kh * kw, blocks)."""
+
+    def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+
+    def forward(self, input):
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+
+
+class Fold(Module):
+    """The sum of columns (N, C * kh * kw, blocks) at their places in images of ``output_size``."""
+
+    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.output_size, self.kernel_size, self.dilation, self.padding, self.stride = output_size, kernel_size, dilation, padding, stride
+
+    def forward(self, input):
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self):
+        return (f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}")

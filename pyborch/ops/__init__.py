@@ -5,10 +5,10 @@ from . import bessel, blocks
 from . import conv, convolution_volumes, convolutions, create
 from . import einsum, erf, extremes
 from . import fill
-from . import gamma
+from . import gamma, gumbel
 from . import index
 from . import join
-from . import losses
+from . import losses, losses_legacy, losses_linear, losses_margin
 from . import matmul, multihead
 from . import norm
 from . import paged, parts, pointwise, polynomials, pool, pooling, pooling_volumes

@@ -17,7 +17,8 @@ LABELS = T(4, dtype="int64", values=(0, 2, 1, 2))
 PAIR = [S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), reduction="sum"), S(T(3, 4), T(3, 4), reduction="none")]
 
 
-def _reduced(loss, reduction):
+def reduced(loss, reduction):
+    """The mean, the sum or (none) the losses themselves."""
     if reduction == "mean":
         return loss.mean()
     if reduction == "sum":
@@ -149,7 +150,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     """-input[target] for log probabilities (N, C, ...) and class indices (N, ...), weighted per class; the mean divides by the weights."""
     _check_classes(input, target)
     loss, scale = apply(NLL, input, target, weight, ignore_index=ignore_index)
-    return loss.sum() / scale.sum() if reduction == "mean" else _reduced(loss, reduction)
+    return loss.sum() / scale.sum() if reduction == "mean" else reduced(loss, reduction)
 
 
 @function(to="F", samples=[S(T(4, 3, low=-3, high=3), LABELS), S(T(4, 3), LABELS, T(3, low=0.2, grad=False), label_smoothing=0.1),
@@ -175,7 +176,7 @@ def _smoothed(logs, hard, target, weight, ignore_index, reduction, smoothing, di
     else:
         spread = -(logs * weight.reshape((classes,) + (1,) * (logs.dim() - dim - 1))).sum(dim) * present
         total = apply(NLL, logs.detach(), target, weight, ignore_index=ignore_index)[1].sum()
-    spread = spread.sum() / total if reduction == "mean" else _reduced(spread, reduction)
+    spread = spread.sum() / total if reduction == "mean" else reduced(spread, reduction)
     return hard * (1.0 - smoothing) + spread * (smoothing / classes)
 
 
@@ -187,7 +188,7 @@ def _soft_cross_entropy(input, target, weight, reduction, smoothing, dim):
     if weight is not None:
         logs = logs * weight.reshape((classes,) + (1,) * (input.dim() - dim - 1))
     loss = -(logs * target).sum(dim)
-    return loss.sum() / max(loss.numel(), 1) if reduction == "mean" else _reduced(loss, reduction)
+    return loss.sum() / max(loss.numel(), 1) if reduction == "mean" else reduced(loss, reduction)
 
 
 # Elementwise losses
@@ -204,7 +205,7 @@ def _elementwise(name, op, samples, defaults=(), doc=""):
         values = apply(OPS[op], input, target, **{k: float(options.pop(k, v)) for k, v in defaults})
         if options:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(options))}'")
-        return _reduced(values if weight is None else values * weight, reduction)
+        return reduced(values if weight is None else values * weight, reduction)
     loss.__doc__ = doc
     function(to="F", name=name, samples=samples)(loss)
 
@@ -231,16 +232,18 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     _warn_sizes(input, target)
     if beta == 0:
-        return _reduced(apply(OPS["_absolute_error"], input, target), reduction)
-    return _reduced(apply(OPS["_smooth_l1"], input, target, beta=float(beta)), reduction)
+        return reduced(apply(OPS["_absolute_error"], input, target), reduction)
+    return reduced(apply(OPS["_smooth_l1"], input, target, beta=float(beta)), reduction)
 
 
 @function(to="F", samples=PAIR + [S(T(3, 4), T(3, 4), delta=0.3)])
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Squared error below ``delta``, delta times absolute error above."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _warn_sizes(input, target)
     values = apply(OPS["_huber"], input, target, delta=float(delta))
-    return _reduced(values if weight is None else values * weight, reduction)
+    return reduced(values if weight is None else values * weight, reduction)
 
 
 CHANCES = [S(T(3, 4, low=0.1, high=0.9), T(3, 4, low=0.0)), S(T(3, 4, low=0.1, high=0.9), T(3, 4, low=0.0), T(3, 4, low=0.1, grad=False), reduction="sum")]
@@ -253,7 +256,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
         raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please ensure they have "
                          "the same size.")
     values = apply(OPS["_bce"], input, target)
-    return _reduced(values if weight is None else values * weight, reduction)
+    return reduced(values if weight is None else values * weight, reduction)
 
 
 @function(to="F", samples=[S(T(3, 4, low=-3, high=3), T(3, 4, low=0.0)), S(T(3, 4), T(3, 4, low=0.0), T(4, low=0.1, grad=False), pos_weight=T(4, low=0.5, grad=False))])
@@ -266,7 +269,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
         values = (1.0 - target) * input - log_sigmoid(input)
     else:
         values = (1.0 - target) * input - (1.0 + (pos_weight - 1.0) * target) * log_sigmoid(input)
-    return _reduced(values if weight is None else values * weight, reduction)
+    return reduced(values if weight is None else values * weight, reduction)
 
 
 @function(to="F", samples=[S(T(3, 4, low=-3, high=0), T(3, 4, low=0.1)), S(T(3, 4, low=-3, high=0), T(3, 4, low=-3, high=0), log_target=True, reduction="batchmean")])
@@ -275,57 +278,28 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     values = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if reduction == "batchmean":
         return values.sum() / input.shape[0]
-    return _reduced(values, reduction)
-
-
-SIGNS = T(4, values=(1.0, -1.0, 1.0, -1.0), grad=False)
-
-
-@function(to="F", samples=[S(T(4), T(4), SIGNS, margin=0.2)])
-def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
-    """max(0, -target * (input1 - input2) + margin)."""
-    return _reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
-
-
-@function(to="F", samples=[S(T(4), SIGNS), S(T(4), SIGNS, margin=0.5)])
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """input where target is 1, max(0, margin - input) where it is -1."""
-    where = FUNCTIONS["torch"]["where"]
-    return _reduced(where(target == 1, input, 0.0) + where(target == -1, (margin - input).clamp_min(0), 0.0), reduction)
-
-
-@function(to="F", samples=[S(T(4), SIGNS)])
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """log(1 + exp(-target * input))."""
-    return _reduced((-target * input).exp().log1p(), reduction)
-
-
-@function(to="F", samples=[S(T(4, 3), T(4, 3), SIGNS), S(T(4, 3), T(4, 3), SIGNS, margin=0.3)])
-def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
-    """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
-    dot = (input1 * input2).sum(-1)
-    lengths = [(x * x).sum(-1) + 1e-12 for x in (input1, input2)]
-    cos = dot / (lengths[0] * lengths[1]).sqrt()
-    where = FUNCTIONS["torch"]["where"]
-    return _reduced(where(target == 1, 1.0 - cos, 0.0) + where(target == -1, (cos - margin).clamp_min(0), 0.0), reduction)
-
-
-@function(to="F", samples=[S(T(4, 3), T(4, 3), T(4, 3)), S(T(4, 3), T(4, 3), T(4, 3), margin=0.5, p=1)])
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances."""
-    distance = lambda a, b: (a - b + eps).norm(p, -1)  # noqa: E731
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = FUNCTIONS["torch"]["minimum"](far, distance(positive, negative))
-    return _reduced((near - far + margin).clamp_min(0), reduction)
+    return reduced(values, reduction)
 
 
 @function(to="F", samples=[S(T(3, 4), T(3, 4), T(3, 4, low=0.2)), S(T(3, 4), T(3, 4), T(3, 1, low=0.2), full=True)])
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """0.5 * (log var + (input - target)^2 / var), plus 0.5 log(2 pi) where ``full``."""
+    if not hasattr(var, "meta"):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = float(var) * input.new_ones(input.shape)
+    elif var.meta.device.type == "cpu" and var.numel() and bool((var.detach() < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = var.unsqueeze(-1)
+        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
     var = var.clamp_min(eps) if not var.requires_grad else var + (var.detach().clamp_min(eps) - var.detach())
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
-    return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
 @function(to="F", samples=[S(T(3, 4), T(3, 4, low=0.1)), S(T(3, 4, low=0.2), T(3, 4, low=0.1), log_input=False)])
@@ -335,4 +309,4 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + FUNCTIONS["torch"]["where"](target <= 1, 0.0, stirling)
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)

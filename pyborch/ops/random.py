@@ -272,7 +272,7 @@ def _feature_dropout(name, rank):
             return _written(input * 0.0, input, inplace)
         return _written(input * _mask(input, p, 1 if input.dim() == rank else 2), input, inplace)
     call.__doc__ = f"Zero whole channels with probability ``p`` and scale the others by 1 / (1 - p); {name} of torch.nn.functional."
-    function(to="F", name=name)(call)
+    function(to="torch F" if name == "feature_dropout" else "F", name=name)(call)
 
 
 _feature_dropout("dropout1d", 2)
@@ -281,14 +281,27 @@ _feature_dropout("dropout3d", 4)
 _feature_dropout("feature_dropout", 1)
 
 
-@function(to="F")
+def _alpha(input, p, training, inplace, dims):
+    """alpha_dropout() with one draw for all positions after the first ``dims`` dims."""
+    _check_p(p)
+    if not training or p == 0.0 or not input.numel():
+        return input
+    if p == 1.0:
+        return _written(input * 0.0, input, inplace)
+    low, shape = -1.7580993408473766, tuple(input.shape[:dims]) + (1,) * (input.dim() - dims)
+    with no_grad():
+        kept = random_of("bernoulli", shape, input.meta.dtype, input.meta.device, 1.0 - p)
+    scale = (1.0 - p + p * (1.0 - p) * low * low) ** -0.5
+    return _written((input * kept + low * (1.0 - kept)) * scale - scale * p * low, input, inplace)
+
+
+@function(to="torch F")
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of self-normalising networks (Klambauer et al. 2017)."""
-    _check_p(p)
-    if not training or p == 0.0:
-        return input
-    low = -1.7580993408473766
-    with no_grad():
-        kept = random_of("bernoulli", input.shape, input.meta.dtype, input.meta.device, 1.0 - p)
-    scale = (1.0 - p + p * (1.0 - p) * low * low) ** -0.5 if p < 1.0 else 0.0
-    return _written((input * kept + low * (1.0 - kept)) * scale - scale * p * low, input, inplace)
+    return _alpha(input, p, training, inplace, input.dim())
+
+
+@function(to="torch F")
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """alpha_dropout() of whole channels."""
+    return _alpha(input, p, training, inplace, 2)

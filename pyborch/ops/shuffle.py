@@ -31,11 +31,23 @@ def pixel_unshuffle(input, downscale_factor):
     return x.reshape((*lead, c * r * r, h // r, w // r))
 
 
-@function(to="torch F", samples=[S(T(1, 6, 2, 2), 3)])
+@function(to="torch F", samples=[S(T(1, 6, 2, 2), 3), S(T(0, 4, 3), 2)])
 def channel_shuffle(input, groups):
     """Channels of ``groups`` groups interleaved."""
+    if input.dim() < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     n, c, *rest = input.shape
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if c % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
     return input.reshape((n, groups, c // groups, *rest)).transpose(1, 2).reshape(tuple(input.shape))
+
+
+@function(to="torch F", samples=[S(T(1, 6, 2, 2, grad=False), 3)])
+def native_channel_shuffle(input, groups):
+    """channel_shuffle() under the name of PyTorch's own kernel."""
+    return channel_shuffle(input, groups)
 
 
 @function(to="F", samples=[S(T(1, 2, 3, 4), scale_factor=2), S(T(1, 2, 5), size=3), S(T(1, 1, 4, 5), size=(2, 7)), S(T(1, 1, 3, 3), scale_factor=2, mode="bilinear"),

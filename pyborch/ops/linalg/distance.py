@@ -96,3 +96,9 @@ def renorm(input, p, dim, maxnorm, *, out=None):
 
 
 FUNCTIONS["Tensor"]["renorm_"] = in_place(renorm)
+
+
+@function(to="torch F", samples=[S(T(3, 4), T(3, 4)), S(T(4), T(2, 4), 1.0, 1e-3, True)])
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norm of x1 - x2 + eps over the last dim."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
