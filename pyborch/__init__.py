@@ -28,7 +28,8 @@ newaxis = None
 globals().update({name: function for name, function in registry.namespace("torch").items() if name not in globals()})
 
 _LAZY = {"nn": ".nn", "optim": ".optim", "data": ".data", "io": ".io", "utils": ".utils", "linalg": ".linalg", "special": ".special", "masked": ".masked",
-         "compiler": ".compiler", "amp": ".amp", "ao": ".ao", "tuner": ".tuner", "export": ".export", "func": ".func"}
+         "compiler": ".compiler", "amp": ".amp", "ao": ".ao", "tuner": ".tuner", "export": ".export", "func": ".func",
+         "distributions": ".distributions"}
 _LAZY_NAMES = {"compile": "compiler", "profile": "profiler", "save": "io", "load": "io", "autocast": "amp",
                "install_as_torch": "as_torch", "vmap": "func"}
 

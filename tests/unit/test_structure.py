@@ -11,7 +11,7 @@ ROOT = pathlib.Path(pyborch.__file__).resolve().parent
 ROOMS = ["errors", "unsupported",
          "dtypes", "shape", "devices", "kernels", "autograd", "random", "ops", "printing",
          "indexing", "_tensor", "tuner", "compiler", "nn", "optim", "amp", "ao", "data", "io", "export", "linalg", "special", "masked", "utils", "profiler",
-         "func", "as_torch"]
+         "func", "distributions", "as_torch"]
 
 
 def modules():
