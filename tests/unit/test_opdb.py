@@ -31,3 +31,21 @@ def test_a_wrong_value_a_wrong_dtype_and_a_wrong_gradient_are_seen():
         dtype, shape, text = row[part][0]
         assert "instead of" in frozen.problem_of(torch, {**row, part: [[dtype, shape, "AACAPw" + text[6:]], *row[part][1:]]})
     assert "float64" in frozen.problem_of(torch, {**row, "values": [["float64", *wanted[1:]]]})
+
+
+def test_the_coverage_page_says_what_its_data_and_the_frozen_samples_say():
+    from tools import coverage
+    data = json.loads((coverage.ROOT / "docs/coverage.json").read_text())
+    assert (coverage.ROOT / "docs/coverage.md").read_text() == coverage.page(data)
+    assert data["frozen"] == coverage.frozen_counts()
+    float32 = [row for row in data["op_db"].values()]
+    assert data["gradient_passed"] == sum(row[3] for row in float32)
+    assert data["forward_passed"] <= sum(row[1] for row in float32)
+
+
+def test_names_that_the_coverage_page_claims_are_here():
+    from tools import coverage
+    data = json.loads((coverage.ROOT / "docs/coverage.json").read_text())
+    for owner, names in data["namespaces"].items():
+        module = coverage.found(torch, owner.removeprefix("torch").removeprefix("."))
+        assert [n for n, why in names.items() if not why and not hasattr(module, n)] == [], owner
