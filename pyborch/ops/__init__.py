@@ -19,6 +19,7 @@ from . import unfold, unpooling
 from . import vector_norm, views
 from . import linalg  # after the others: its functions share names with theirs, and a record is named by who came first
 from . import names  # other names of what the others registered
+from . import rearrange  # made of the others
 
 
 def __getattr__(name):

@@ -111,8 +111,9 @@ FLIP = Op("flip", lambda x, *, dims: (x.shape, x.dtype), _flip_run, _flip_refere
 
 
 @function(to="torch Tensor", samples=[S(GRID, (0,)), S(GRID, (1, 2)), S(T(2, 3, view=lambda t: t.t()), (-1,))])
-def flip(input, *dims):
+def flip(input, *args, dims=None):
     """A copy with the order reversed along ``dims``."""
+    dims = args if dims is None else (dims,)
     dims = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
     return apply(FLIP, input, dims=shapes.normalize_dims(dims, len(input.meta.shape)) if dims else ())
 

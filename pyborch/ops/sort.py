@@ -173,11 +173,18 @@ def cummin(input, dim):
 
 
 @function(to="torch Tensor", samples=[S(MIXED), S(MIXED, 2, 0)])
-def diff(input, n=1, dim=-1):
-    """Differences of neighbours along ``dim``, ``n`` times."""
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    """Differences of neighbours along ``dim``, ``n`` times, with what comes before and after put to the input first; of bool whether they differ."""
+    if not input.shape:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    parts = [t for t in (prepend, input, append) if t is not None]
+    input = FUNCTIONS["torch"]["cat"](parts, dim) if len(parts) > 1 else input
     for _ in range(n):
-        size = input.shape[dim]
-        input = input.narrow(dim, 1, size - 1) - input.narrow(dim, 0, size - 1)
+        size = max(0, input.shape[dim] - 1)
+        later, earlier = input.narrow(dim, input.shape[dim] - size, size), input.narrow(dim, 0, size)
+        input = later ^ earlier if input.meta.dtype.kind == "b" else later - earlier
     return input
 
 
@@ -207,12 +214,12 @@ def diag(input, diagonal=0):
 
 
 @function(to="torch Tensor", samples=[S(T(2, 3)), S(T(3), 1)])
-def diag_embed(input, offset=0):
-    """The last dim as diagonals of new matrices."""
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """The last dim as diagonals of new matrices, whose dims are ``dim1`` and ``dim2`` of the result."""
     n = input.shape[-1] + abs(offset)
     result = input.new_zeros((*input.shape[:-1], n, n))
     result.diagonal(offset, -2, -1).copy_(input)
-    return result
+    return result.movedim((-2, -1), (dim1, dim2))
 
 
 @function(to="torch Tensor", samples=[S(T(3, 4), 1), S(T(3, 4), (1, -1), (0, 1))])
