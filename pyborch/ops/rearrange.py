@@ -245,7 +245,7 @@ def _triangle_indices(name, keep):
         flat = [p[0] for p in places] + [p[1] for p in places]
         return TORCH["tensor"](flat, dtype=dtype or dtypes.int64, device=device).reshape(2, len(places))
     call.__doc__ = f"Rows and columns of a triangle ({name[:4]}) of a matrix, (2, count) int64."
-    function(to="torch", name=name)(call)
+    function(to="torch", name=name, samples=[S(3, 4), S(2, 3, -1)])(call)
 
 
 _triangle_indices("tril_indices", lambda r, c: c <= r)
@@ -315,7 +315,7 @@ def _window(name, terms, doc):
         n = window_length + 1 if periodic and window_length > 1 else window_length
         return _cosines(n, terms(*args, **kwargs), dtype, device)[:window_length].requires_grad_(requires_grad)
     call.__doc__ = f"{doc} window; ``periodic`` leaves out the last point."
-    function(to="torch", name=f"{name}_window")(call)
+    function(to="torch", name=f"{name}_window", samples=[S(5), S(6, False)])(call)
 
 
 _window("hann", lambda: (0.5, 0.5), "Hann's")
@@ -323,7 +323,7 @@ _window("hamming", lambda alpha=0.54, beta=0.46: (alpha, beta), "Hamming's")
 _window("blackman", lambda: (0.42, 0.5, 0.08), "Blackman's")
 
 
-@function(to="torch")
+@function(to="torch", samples=[S(5), S(6, False)])
 def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A triangle; ``periodic`` leaves out the last point."""
     n = window_length + 1 if periodic and window_length > 1 else window_length

@@ -1,4 +1,4 @@
-// Cholesky factors of (n, n) matrices in place of their lower triangles, columns first..last: A = L L.T. The rest is not read nor written.
+// Cholesky factors of (n, n) matrices in place of their lower triangles, columns first..last: A = L L.T. The rest is not read, and becomes zero.
 // info: the order of the first leading minor that is not positive, else 0; a matrix that has one is left as it then is.
 // A workgroup of LANES threads per matrix.
 struct Params { batch: u32, n: u32, first: u32, last: u32 }
@@ -37,5 +37,8 @@ var<workgroup> failed: i32;
       }
     }
     storageBarrier();
+  }
+  if (p.last == p.n) {
+    for (var t = lid; t < p.n * p.n; t += LANES) { if (t % p.n > t / p.n) { a[base + t] = 0.0; } }
   }
 }

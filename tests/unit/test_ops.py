@@ -10,7 +10,7 @@ WITHOUT_SAMPLES = {
     "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "normal", "multinomial", "uniform_", "normal_",
     "exponential_", "bernoulli_", "random_", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout",
     "feature_alpha_dropout", "gumbel_softmax",
-    "tensor", "as_tensor", "from_numpy", "frombuffer", "empty", "empty_like", "new_empty", "new_tensor", "allclose", "equal", "fill_", "zero_",
+    "tensor", "as_strided_scatter", "as_tensor", "from_numpy", "frombuffer", "empty", "empty_like", "new_empty", "new_tensor", "allclose", "equal", "fill_", "zero_",
     "view_as", "reshape_as", "expand_as", "broadcast_tensors", "sum_to_size", "meshgrid"}
 
 
