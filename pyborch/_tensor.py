@@ -135,7 +135,24 @@ class Tensor:
     @property
     def mT(self):  # noqa: N802
         """The last two dims swapped."""
+        if not self.meta.shape:
+            return self
+        if len(self.meta.shape) < 2:
+            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self.meta.shape)}-D tensor.")
         return self.transpose(-2, -1)
+
+    @property
+    def mH(self):  # noqa: N802
+        """The last two dims swapped, and complex numbers conjugated."""
+        return self.adjoint()
+
+    @property
+    def H(self):  # noqa: N802
+        """A matrix transposed, and complex numbers conjugated."""
+        if len(self.meta.shape) not in (0, 2):
+            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.meta.shape)}-D tensor."
+                               + " For batches of matrices, consider using tensor.mH" * (len(self.meta.shape) > 2))
+        return self.adjoint() if self.meta.shape else self
 
     @property
     def _version(self):

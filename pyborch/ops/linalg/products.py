@@ -86,6 +86,14 @@ def vander(x, N=None, increasing=False):
     return found if increasing else found.flip(1)
 
 
+@function(to="torch Tensor", samples=[S(T(2, 3)), S(T(2, 0, 3))])
+def adjoint(input):
+    """The last two dims swapped (a view), and complex numbers conjugated."""
+    if len(input.meta.shape) == 1:
+        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {len(input.meta.shape)}-D tensor.")
+    return input.mT if input.meta.dtype.kind != "c" else input.mT.conj()
+
+
 def _linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """A view of the diagonals of matrices: torch.diagonal of the last two dims."""
     return A.diagonal(offset, dim1, dim2)
