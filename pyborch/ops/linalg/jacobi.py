@@ -51,6 +51,7 @@ def _reference(np, A):
 
 JACOBI = Op("jacobi", lambda A: [(A.shape, A.dtype), ((*A.shape[:-2], A.shape[-1], A.shape[-1]), A.dtype), ((*A.shape[:-2], 2), dtypes.int32)],
             _run, _reference, doc="(W, V, state) with W = A V, V orthogonal, and W's columns orthogonal to one another; m >= n.")
+JACOBI.has_card = False    # tall matrices only, and V as the rotations come
 
 
 def orthogonalized(A):
